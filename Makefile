@@ -1,0 +1,52 @@
+# Everything runs from a virtual environment that these targets make: Python, pip and make are all that is needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := src contracts tests bench
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: up demo test lint types bench golden lock clean
+
+up: $(VENV)/.installed
+	@$(BIN)/turnwise up
+
+demo: $(VENV)/.installed
+	@$(BIN)/turnwise demo
+
+test: lint types
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+
+types: $(VENV)/.installed-dev
+	@# mypy does not follow the mapping of `src` to `turnwise`: it is shown the package under its own name.
+	@mkdir -p build/types && rm -rf build/types/turnwise && mkdir build/types/turnwise
+	@ln -s ../../../src/* ../../../contracts build/types/turnwise/
+	MYPYPATH=build/types $(BIN)/mypy -p turnwise
+	MYPYPATH=build/types $(BIN)/mypy tests bench
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/python -m bench
+
+golden: $(VENV)/.installed-dev ## Records the golden histories anew, after a deliberate change of the workflows.
+	$(BIN)/python -m tests.golden
+
+lock: $(VENV)/.installed-dev
+	$(BIN)/uv pip compile pyproject.toml --universal --generate-hashes --no-annotate --no-header --quiet -o requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --generate-hashes --no-annotate --no-header --quiet -c requirements.lock -o requirements-dev.lock
+
+clean:
+	rm -rf $(VENV) build *.egg-info
+
+$(VENV)/.installed: requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: requirements-dev.lock $(VENV)/.installed
+	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
+	@touch $@

@@ -1,0 +1,1 @@
+"""Turnwise: durable agent sessions on Temporal."""

@@ -1,0 +1,53 @@
+"""What a workflow writes to the store: local activities, each one transaction, each safe to repeat."""
+
+from pydantic import BaseModel, Field
+from temporalio import activity
+from turnwise.fcmp.events import DiagnosticWarning
+from turnwise.store import Store
+from turnwise.store.records import Resolution, TurnClosing
+from turnwise.store.registration import Registration
+
+
+class ResolveRequest(BaseModel):
+    run_id: str
+    resolution: Resolution = Field(discriminator="resolution_mode")
+
+
+class WarnRequest(BaseModel):
+    run_id: str
+    key: str
+    warning: DiagnosticWarning
+
+
+class CancelWaitRequest(BaseModel):
+    run_id: str
+    message: str
+
+
+class Resolved(BaseModel):
+    resolution: Resolution | None = Field(discriminator="resolution_mode")
+
+
+class Publishing:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @activity.defn
+    async def register(self, registration: Registration) -> None:
+        await self._store.register(registration)
+
+    @activity.defn
+    async def resolve(self, request: ResolveRequest) -> Resolved:
+        return Resolved(resolution=await self._store.resolve(request.run_id, request.resolution))
+
+    @activity.defn
+    async def close_turn(self, closing: TurnClosing) -> None:
+        await self._store.close_turn(closing)
+
+    @activity.defn
+    async def cancel_wait(self, request: CancelWaitRequest) -> None:
+        await self._store.cancel_wait(request.run_id, request.message)
+
+    @activity.defn
+    async def warn(self, request: WarnRequest) -> None:
+        await self._store.warn(request.run_id, request.key, request.warning)

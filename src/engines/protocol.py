@@ -1,0 +1,90 @@
+"""What an engine is: it takes a turn and yields what happens in it, ending with a question, an answer or a failure.
+
+An engine holds no state of a run between turns. What it needs to go on later it gives as the `handle` of its question,
+and gets back with the next turn, perhaps weeks later and in another process.
+"""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pydantic import JsonValue
+from turnwise.errors import TURN_FAILED
+from turnwise.fcmp.events import ToolStatus
+from turnwise.fcmp.jsonvalue import JsonObject
+from turnwise.fcmp.questions import Question
+from turnwise.store.records import TurnContext
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """The next piece of the message being written."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageEnd:
+    """The message being written is complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCalled:
+    call_id: str
+    name: str
+    arguments: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReturned:
+    call_id: str
+    name: str
+    status: ToolStatus
+    result: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class RawRow:
+    """Something of the engine's own, for the audit trail only."""
+
+    data: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Ends the turn: the run waits for the user."""
+
+    question: Question
+    handle: JsonValue = None
+    usage: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Ends the run well. A message still being written is its last one."""
+
+    usage: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """Ends the run with an error that the engine foresaw; an exception counts as one that it did not."""
+
+    message: str
+    code: str = TURN_FAILED
+    usage: JsonObject = field(default_factory=dict)
+
+
+Ending = Ask | Done | Fail
+TurnOutput = TextDelta | MessageEnd | ToolCalled | ToolReturned | RawRow | Ending
+
+
+class TurnEngine(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def check_options(self, options: JsonObject) -> None:
+        """Raises EngineOptionsInvalid, saying why, for options that no turn could be run with."""
+
+    def run_turn(self, turn: TurnContext) -> AsyncGenerator[TurnOutput, None]:
+        """Runs one turn. To be told to stop is to be canceled: clean up, kill what you started, and let it through."""

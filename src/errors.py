@@ -1,0 +1,107 @@
+"""Every error that Turnwise reports by name. The code is the contract; the message is for people."""
+
+from typing import ClassVar
+
+
+class TurnwiseError(Exception):
+    code: ClassVar[str] = "INTERNAL_ERROR"
+
+    def __init__(self, message: str, **details: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+
+
+class RunNotFound(TurnwiseError):
+    code = "RUN_NOT_FOUND"
+
+
+class RunIdTaken(TurnwiseError):
+    """A Temporal workflow id was used again: its log already belongs to an earlier run."""
+
+    code = "RUN_ID_TAKEN"
+
+
+class IdempotencyKeyReused(TurnwiseError):
+    code = "IDEMPOTENCY_KEY_REUSED"
+
+
+class RunInputInvalid(TurnwiseError):
+    code = "RUN_INPUT_INVALID"
+
+
+class EngineUnknown(TurnwiseError):
+    code = "ENGINE_UNKNOWN"
+
+
+class EngineOptionsInvalid(TurnwiseError):
+    code = "ENGINE_OPTIONS_INVALID"
+
+
+class NotWaiting(TurnwiseError):
+    """There is no open question: the run is working, or it has ended."""
+
+    code = "RUN_NOT_WAITING"
+
+
+class RunEnded(TurnwiseError):
+    code = "RUN_ENDED"
+
+
+class InteractionStale(TurnwiseError):
+    """The reply names a question that is not the open one."""
+
+    code = "INTERACTION_STALE"
+
+
+class AlreadyAnswered(TurnwiseError):
+    """Somebody else's reply was accepted first; `receipt` in the details is the winner's."""
+
+    code = "INTERACTION_ALREADY_ANSWERED"
+
+
+class ResponseInvalid(TurnwiseError):
+    code = "RESPONSE_INVALID"
+
+
+class ReplyMalformed(TurnwiseError):
+    code = "REPLY_MALFORMED"
+
+
+class CursorInvalid(TurnwiseError):
+    code = "CURSOR_INVALID"
+
+
+class ProtocolSchemaViolation(TurnwiseError):
+    code = "PROTOCOL_SCHEMA_VIOLATION"
+
+
+class TurnFenced(TurnwiseError):
+    """A turn that is already closed tried to write."""
+
+    code = "TURN_FENCED"
+
+
+class Unavailable(TurnwiseError):
+    """Temporal, its workers or the database cannot answer now; the same request may be sent again."""
+
+    code = "UNAVAILABLE"
+
+
+class SetupError(TurnwiseError):
+    """Something on this machine is missing or taken; the message is one sentence for the person who started us."""
+
+    code = "SETUP_ERROR"
+
+
+# Codes that a failed run carries in its `conversation.failed`.
+RUN_CANCELED = "RUN_CANCELED"
+TURN_FAILED = "TURN_FAILED"
+ENGINE_PROTOCOL_VIOLATION = "ENGINE_PROTOCOL_VIOLATION"
+INTERACTIVE_MAX_ATTEMPT_EXCEEDED = "INTERACTIVE_MAX_ATTEMPT_EXCEEDED"
+ORCHESTRATOR_RESTART_INTERRUPTED = "ORCHESTRATOR_RESTART_INTERRUPTED"
+SESSION_RESUME_FAILED = "SESSION_RESUME_FAILED"
+
+# Codes of `diagnostic.warning`.
+SESSION_TIMEOUT_ELAPSED = "SESSION_TIMEOUT_ELAPSED"
+REPLY_SIGNAL_REFUSED = "REPLY_SIGNAL_REFUSED"

@@ -1,0 +1,1 @@
+"""FCMP: the one ordered event stream of a run."""

@@ -1,0 +1,45 @@
+"""What a run is asked to do: the input of `RunWorkflow`, of the client and of `POST /v1/runs`."""
+
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from turnwise.fcmp.events import Mode
+from turnwise.fcmp.jsonvalue import JsonObject
+
+DEFAULT_SESSION_TIMEOUT_SEC = 1200.0
+MAX_SESSION_TIMEOUT_SEC = 366 * 24 * 3600.0
+
+Identifier = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+"""A name that others give us (run, session, reply, idempotency key): short, and printable in a log line."""
+
+
+class RunInput(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    prompt: str = ""
+    engine: Identifier = "scripted"
+    engine_options: JsonObject = {}
+    mode: Mode = Mode.INTERACTIVE
+    interactive_require_user_reply: bool = True
+    """Strict: only a person may answer. With false, the deadline decides."""
+    session_timeout_sec: float = Field(default=DEFAULT_SESSION_TIMEOUT_SEC, ge=0, le=MAX_SESSION_TIMEOUT_SEC)
+    """How long a question waits before its deadline; 0 and fractions are allowed."""
+    max_attempts: int | None = Field(default=None, ge=1)
+    """How many turns may ask; a question asked by the last of them fails the run."""
+    session_id: Identifier | None = None
+    content_ref: str | None = None
+    """Where `prompt` and `engine_options` are stored when they are too large for Temporal's history."""
+
+    @model_validator(mode="after")
+    def _auto_never_waits(self) -> Self:
+        if self.mode is Mode.AUTO:
+            self.interactive_require_user_reply = False
+            self.session_timeout_sec = 0.0
+        return self
+
+
+class RunContent(BaseModel):
+    """The part of an input that can be large."""
+
+    prompt: str
+    engine_options: JsonObject

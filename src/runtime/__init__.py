@@ -1,0 +1,1 @@
+"""Processes: the embedded Temporal server, the worker, and `turnwise up`."""

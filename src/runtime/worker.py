@@ -1,0 +1,98 @@
+"""The worker: executes workflows and turns."""
+
+import asyncio
+from datetime import timedelta
+
+from temporalio.api.enums.v1 import IndexedValueType
+from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
+from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
+from temporalio.worker import Worker
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+from turnwise.activities import Publishing, Turns
+from turnwise.engines import Engines
+from turnwise.errors import SetupError
+from turnwise.store import Store
+from turnwise.workflows import RunWorkflow
+from turnwise.workflows.visibility import RUN_STATE, SESSION_ID
+
+MAX_TURNS = 100
+CACHED_WORKFLOWS = 5000
+GRACE = timedelta(seconds=10)
+
+# Pure or deterministic as workflows use them; loading them once, not once per run, halves the first workflow task.
+PASSED_THROUGH = ("turnwise", "pydantic", "pydantic_core", "annotated_types", "jsonschema_rs", "orjson", "structlog")
+
+
+def build_worker(
+    client: Client,
+    store: Store,
+    engines: Engines,
+    *,
+    task_queue: str,
+    max_turns: int = MAX_TURNS,
+    grace: timedelta = GRACE,
+) -> Worker:
+    turns = Turns(store, engines, client)
+    publishing = Publishing(store)
+    return Worker(
+        client,
+        task_queue=task_queue,
+        workflows=[RunWorkflow],
+        activities=[
+            turns.run_turn,
+            publishing.register,
+            publishing.resolve,
+            publishing.close_turn,
+            publishing.cancel_wait,
+            publishing.warn,
+        ],
+        workflow_runner=workflow_runner(),
+        max_cached_workflows=CACHED_WORKFLOWS,
+        max_concurrent_activities=max_turns,
+        # After a worker is killed, its runs wait this long for it before another takes them.
+        sticky_queue_schedule_to_start_timeout=timedelta(seconds=1),
+        # How soon a turn learns that it was canceled.
+        max_heartbeat_throttle_interval=timedelta(milliseconds=500),
+        graceful_shutdown_timeout=grace,
+    )
+
+
+def workflow_runner() -> SandboxedWorkflowRunner:
+    return SandboxedWorkflowRunner(restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH))
+
+
+async def ensure_search_attributes(client: Client) -> None:
+    """Registers what is missing; a server where we may not is told about in one sentence."""
+    wanted = {key.name: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD for key in (RUN_STATE, SESSION_ID)}
+    try:
+        present = await client.operator_service.list_search_attributes(
+            ListSearchAttributesRequest(namespace=client.namespace)
+        )
+        missing = {name: kind for name, kind in wanted.items() if name not in present.custom_attributes}
+        if missing:
+            await client.operator_service.add_search_attributes(
+                AddSearchAttributesRequest(namespace=client.namespace, search_attributes=missing)
+            )
+            await _until_usable(client)
+    except RPCError as error:
+        if error.status is RPCStatusCode.ALREADY_EXISTS:  # another process registered them in the same moment
+            await _until_usable(client)
+            return
+        names = ", ".join(wanted)
+        raise SetupError(
+            f"The search attributes {names} (Keyword) could not be registered in namespace "
+            f"'{client.namespace}': {error.message}."
+        ) from error
+
+
+async def _until_usable(client: Client) -> None:
+    """A server caches its search attributes: new ones are refused for about a second."""
+    for _ in range(100):
+        try:
+            await client.count_workflows(f"{RUN_STATE.name} = 'queued' AND {SESSION_ID.name} = ''")
+            return
+        except RPCError as error:
+            if error.status is not RPCStatusCode.INVALID_ARGUMENT:
+                raise
+            await asyncio.sleep(0.1)

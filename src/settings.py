@@ -1,0 +1,41 @@
+"""Settings, from the environment. Temporal's own (`TEMPORAL_*`) are read by `temporalio.envconfig`."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+Port = Annotated[int, Field(ge=1, le=65535)]
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix="TURNWISE_", env_ignore_empty=True)
+
+    data_dir: Path = Path(".turnwise")
+    """Where the embedded Temporal server and the default database keep their files."""
+    api_host: str = "127.0.0.1"
+    api_port: Port = 8000
+    temporal_port: Port = 7233
+    temporal_ui_port: Port = 8233
+    temporal_ui_url: str | None = None
+    """Where people reach Temporal's Web UI; known by itself for the embedded server."""
+    database_url: str | None = Field(default=None, repr=False)
+    """`postgresql://…` or `sqlite:///…`; a SQLite file in `data_dir` when not set."""
+    task_queue: str = "turnwise"
+
+    @property
+    def store_url(self) -> str:
+        return self.database_url or f"sqlite:///{(self.data_dir / 'turnwise.db').resolve()}"
+
+    @property
+    def external_temporal(self) -> bool:
+        """Whether somebody else runs the Temporal server."""
+        return bool(os.environ.get("TEMPORAL_ADDRESS") or os.environ.get("TEMPORAL_PROFILE"))
+
+    @property
+    def ui_url(self) -> str | None:
+        if self.temporal_ui_url is not None:
+            return self.temporal_ui_url.rstrip("/")
+        return None if self.external_temporal else f"http://127.0.0.1:{self.temporal_ui_port}"

@@ -1,0 +1,103 @@
+"""One database, SQLite or PostgreSQL, reached from asyncio.
+
+SQLAlchemy runs synchronously on threads of our own: a transaction is one hop to a thread and back, where the async
+drivers pay one per statement. On SQLite all writes of a process share one thread, because SQLite has one writer.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, TimeoutError
+from sqlalchemy.pool import ConnectionPoolEntry
+from turnwise.errors import SetupError, Unavailable
+
+T = TypeVar("T")
+
+SQLITE_BUSY_TIMEOUT_MS = 10_000
+SQLITE_READERS = 4
+POSTGRES_CONNECTIONS = 10
+
+
+def parse_url(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise SetupError("TURNWISE_DATABASE_URL is not a database URL (sqlite:///… or postgresql://…).") from error
+    if parsed.drivername in {"postgresql", "postgres"}:
+        return parsed.set(drivername="postgresql+psycopg")
+    if parsed.drivername not in {"sqlite", "postgresql+psycopg"}:
+        raise SetupError(f"TURNWISE_DATABASE_URL names '{parsed.drivername}'; Turnwise speaks sqlite and postgresql.")
+    return parsed
+
+
+class Database:
+    def __init__(self, url: str) -> None:
+        self.url = parse_url(url)
+        self.is_sqlite = self.url.drivername == "sqlite"
+        if self.is_sqlite:
+            self._writer = _sqlite_engine(self.url, begin="BEGIN IMMEDIATE")
+            self._reader = _sqlite_engine(self.url, begin="BEGIN")
+            self._write_threads = ThreadPoolExecutor(1, "store-write")
+            self._read_threads = ThreadPoolExecutor(SQLITE_READERS, "store-read")
+        else:
+            self._writer = create_engine(self.url, pool_size=POSTGRES_CONNECTIONS, max_overflow=0, pool_pre_ping=True)
+            # Several selects of one read must see one moment.
+            self._reader = self._writer.execution_options(isolation_level="REPEATABLE READ")
+            self._write_threads = self._read_threads = ThreadPoolExecutor(POSTGRES_CONNECTIONS, "store")
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        return await self._on(self._read_threads, self._reader, work)
+
+    async def write(self, work: Callable[[Connection], T]) -> T:
+        """Runs `work` in one transaction; on an error nothing of it remains."""
+        return await self._on(self._write_threads, self._writer, work)
+
+    async def close(self) -> None:
+        def shut_down() -> None:
+            self._write_threads.shutdown()
+            self._read_threads.shutdown()
+            self._writer.dispose()
+            self._reader.dispose()
+
+        await asyncio.to_thread(shut_down)
+
+    async def _on(self, threads: ThreadPoolExecutor, engine: Engine, work: Callable[[Connection], T]) -> T:
+        def transaction() -> T:
+            try:
+                with engine.begin() as connection:
+                    return work(connection)
+            except (OperationalError, InterfaceError, TimeoutError) as error:
+                raise Unavailable(f"The database cannot be used now: {_reason(error)}") from error
+
+        return await asyncio.get_running_loop().run_in_executor(threads, transaction)
+
+
+def _reason(error: Exception) -> str:
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    lines = str(cause).strip().splitlines()
+    return lines[0] if lines else type(cause).__name__
+
+
+def _sqlite_engine(url: URL, begin: str) -> Engine:
+    engine = create_engine(url, connect_args={"check_same_thread": False})
+
+    def on_connect(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+        # The driver must not open transactions by itself: `begin` below says which kind.
+        connection.isolation_level = None  # type: ignore[attr-defined]
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout = {SQLITE_BUSY_TIMEOUT_MS}")
+        cursor.execute("PRAGMA journal_mode = WAL")
+        # In WAL mode this loses nothing when a process dies; only a power cut may take the newest commits.
+        cursor.execute("PRAGMA synchronous = NORMAL")
+        cursor.close()
+
+    def on_begin(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    event.listen(engine, "connect", on_connect)
+    event.listen(engine, "begin", on_begin)
+    return engine

@@ -1,0 +1,156 @@
+"""What the store takes and gives: plain models, no SQL."""
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel, Field, JsonValue
+from turnwise.fcmp.events import AutoDecided, ErrorInfo, EventData, Mode, ReplyAccepted
+from turnwise.fcmp.jsonvalue import JsonObject
+from turnwise.fcmp.questions import OpenQuestion, Question
+from turnwise.runs import RunInput
+from turnwise.statechart import Event, State
+
+Resolution = ReplyAccepted | AutoDecided
+
+
+class RecoveryState(StrEnum):
+    NONE = "none"
+    RECOVERED_WAITING = "recovered_waiting"
+    FAILED_RECONCILED = "failed_reconciled"
+
+
+class RunView(BaseModel):
+    """A run as people look at it."""
+
+    run_id: str
+    session_id: str | None
+    engine: str
+    mode: Mode
+    interactive_require_user_reply: bool
+    session_timeout_sec: float
+    max_attempts: int | None
+    prompt_preview: str
+    state: State
+    attempt: int
+    pending: OpenQuestion | None
+    error: ErrorInfo | None
+    recovery_state: RecoveryState
+    auto_decision_count: int
+    last_seq: int
+    created_at: str
+    updated_at: str
+    ended_at: str | None
+
+
+class RunPage(BaseModel):
+    runs: list[RunView]
+    next_cursor: str | None
+
+
+class TurnContext(BaseModel):
+    """All that a turn needs to know."""
+
+    run_id: str
+    attempt: int
+    input: RunInput
+    question: OpenQuestion | None
+    """The question that the previous turn asked."""
+    resolution: Resolution | None
+    """How that question was resolved."""
+    handle: JsonValue
+
+
+class Asked(BaseModel):
+    kind: Literal["asked"] = "asked"
+    question: Question
+    handle: JsonValue = None
+    handle_ref: str | None = None
+    """Where the handle is stored when it is too large for Temporal's history."""
+
+
+class Succeeded(BaseModel):
+    kind: Literal["succeeded"] = "succeeded"
+    message_id: str | None
+    output: str | None = None
+    """The answer's text, unless it is too long for Temporal's history."""
+
+
+class Failed(BaseModel):
+    kind: Literal["failed"] = "failed"
+    error: ErrorInfo
+
+
+class Canceled(BaseModel):
+    kind: Literal["canceled"] = "canceled"
+    message: str = "The run was canceled."
+
+
+class Interrupted(BaseModel):
+    """The process that ran the turn is gone or going."""
+
+    kind: Literal["interrupted"] = "interrupted"
+    error: ErrorInfo
+
+
+TurnEnding = Asked | Succeeded | Failed | Canceled | Interrupted
+
+
+class TurnResult(BaseModel):
+    """What a turn reports to its workflow."""
+
+    ending: TurnEnding = Field(discriminator="kind")
+    usage: JsonObject = {}
+
+
+class TurnClosing(BaseModel):
+    """What the workflow makes of a turn's ending: the transition to take, and what belongs to it."""
+
+    run_id: str
+    attempt: int
+    event: Event
+    question: OpenQuestion | None = None
+    handle: JsonValue = None
+    handle_ref: str | None = None
+    message_id: str | None = None
+    error: ErrorInfo | None = None
+    usage: JsonObject = {}
+
+
+class Output(BaseModel):
+    """One piece of a turn's output, numbered within the turn so that a repeated write is recognised."""
+
+    ordinal: int
+    data: EventData
+
+
+class AuditEntry(BaseModel):
+    source: str
+    event: str
+    data: JsonObject
+
+
+class AuditRecord(AuditEntry):
+    protocol_version: Literal["rasp/1.0"] = "rasp/1.0"
+    run_id: str
+    seq: int
+    ts: str
+    attempt: int
+
+
+class LiveMessage(BaseModel):
+    message_id: str
+    text: str
+
+
+class Interaction(BaseModel):
+    run_id: str
+    question: OpenQuestion
+    asked_at: str
+    resolution: Resolution | None = Field(discriminator="resolution_mode")
+
+
+class StoredEvent(BaseModel):
+    """A record of the log with its text as written, so that nobody encodes it a second time."""
+
+    seq: int
+    body: str

@@ -1,0 +1,83 @@
+"""Following a run: replay from a cursor, then live, with nothing lost and nothing repeated."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from turnwise.errors import CursorInvalid, Unavailable
+from turnwise.statechart import TERMINAL
+from turnwise.store import queries
+from turnwise.store.changes import RECONNECT_SEC, Changes
+from turnwise.store.database import Database
+from turnwise.store.records import LiveMessage, RunView, StoredEvent
+
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Where the run stands at the moment of connecting. Events after `cursor` follow."""
+
+    run: RunView
+    cursor: int
+    message: LiveMessage | None
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """More text of the message being written; `offset` counts Unicode code points."""
+
+    message_id: str
+    offset: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Nothing new for a while; the run lives."""
+
+
+Frame = Snapshot | StoredEvent | Delta | Idle
+
+
+async def watch(database: Database, changes: Changes, run_id: str, cursor: int) -> AsyncIterator[Frame]:
+    """Ends after the last event of a run that has ended."""
+    with changes.subscribe(run_id) as subscription:
+        run, look = await database.read(
+            lambda c: (queries.get_run(c, run_id), queries.glance(c, run_id, cursor, BATCH))
+        )
+        if not 0 <= cursor <= run.last_seq:
+            raise CursorInvalid(f"The cursor must lie between 0 and {run.last_seq}.", last_seq=run.last_seq)
+        yield Snapshot(run, cursor, look.live)
+        sent = look.live
+        while True:
+            for event in look.events:
+                yield event
+                cursor = event.seq
+            if cursor == look.last_seq and look.state in TERMINAL:
+                return
+            if cursor == look.last_seq:
+                delta = _delta(sent, look.live)
+                sent = look.live
+                if delta is not None:
+                    yield delta
+                elif not look.events:
+                    yield Idle()
+                await subscription.wait()
+            look = await _look_again(database, run_id, cursor)
+
+
+async def _look_again(database: Database, run_id: str, cursor: int) -> queries.Glance:
+    """A watcher outlives its database being away for a while."""
+    while True:
+        try:
+            return await database.read(lambda connection: queries.glance(connection, run_id, cursor, BATCH))
+        except Unavailable:
+            await asyncio.sleep(RECONNECT_SEC)
+
+
+def _delta(sent: LiveMessage | None, live: LiveMessage | None) -> Delta | None:
+    if live is None:
+        return None
+    offset = len(sent.text) if sent is not None and sent.message_id == live.message_id else 0
+    return Delta(live.message_id, offset, live.text[offset:]) if len(live.text) > offset else None

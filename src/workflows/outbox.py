@@ -1,0 +1,61 @@
+"""What a run writes to the store, as local activities: no workflow task of their own, each safe to repeat."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import TypeVar
+
+from temporalio import workflow
+from temporalio.common import RetryPolicy
+from temporalio.exceptions import ActivityError
+from turnwise.activities.publishing import CancelWaitRequest, Publishing, ResolveRequest, WarnRequest
+from turnwise.cancellation import uninterrupted
+from turnwise.fcmp.events import DiagnosticWarning
+from turnwise.runs import RunInput
+from turnwise.store.records import Resolution, TurnClosing
+from turnwise.store.registration import Registration
+
+T = TypeVar("T")
+P = TypeVar("P")
+
+TIMEOUT = timedelta(seconds=30)
+RETRY = RetryPolicy(
+    initial_interval=timedelta(milliseconds=100),
+    maximum_interval=timedelta(seconds=5),
+    non_retryable_error_types=["RunIdTaken", "RunInputInvalid", "RunNotFound", "ProtocolSchemaViolation"],
+)
+
+
+class Outbox:
+    def __init__(self, run_id: str, on_cancel: Callable[[], None]) -> None:
+        self._run_id = run_id
+        self._on_cancel = on_cancel
+
+    async def register(self, run_input: RunInput) -> None:
+        registration = Registration(
+            run_id=self._run_id, execution_id=workflow.info().first_execution_run_id, input=run_input
+        )
+        try:
+            await self._done(_local(Publishing.register, registration))
+        except ActivityError as error:
+            raise error.cause or error from error
+
+    async def resolve(self, resolution: Resolution) -> Resolution | None:
+        """What was committed: this resolution, unless an earlier one was, or the run had ended."""
+        request = ResolveRequest(run_id=self._run_id, resolution=resolution)
+        return (await self._done(_local(Publishing.resolve, request))).resolution
+
+    async def close_turn(self, closing: TurnClosing) -> None:
+        await self._done(_local(Publishing.close_turn, closing))
+
+    async def cancel_wait(self, message: str) -> None:
+        await self._done(_local(Publishing.cancel_wait, CancelWaitRequest(run_id=self._run_id, message=message)))
+
+    async def warn(self, key: str, warning: DiagnosticWarning) -> None:
+        await self._done(_local(Publishing.warn, WarnRequest(run_id=self._run_id, key=key, warning=warning)))
+
+    async def _done(self, work: Awaitable[T]) -> T:
+        return await uninterrupted(work, self._on_cancel)
+
+
+def _local(method: Callable[[Publishing, P], Awaitable[T]], request: P) -> Awaitable[T]:
+    return workflow.execute_local_activity_method(method, request, start_to_close_timeout=TIMEOUT, retry_policy=RETRY)

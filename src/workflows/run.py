@@ -1,0 +1,358 @@
+"""A run: one Temporal workflow whose code is the statechart."""
+
+import asyncio
+from datetime import datetime, timedelta
+
+from temporalio import workflow
+from temporalio.common import RetryPolicy
+from temporalio.exceptions import ActivityError, ApplicationError
+
+with workflow.unsafe.imports_passed_through():
+    from pydantic import BaseModel, JsonValue, ValidationError
+    from turnwise import errors
+    from turnwise.activities.turns import TurnRef, Turns
+    from turnwise.cancellation import uninterrupted
+    from turnwise.errors import AlreadyAnswered, NotWaiting, RunInputInvalid
+    from turnwise.fcmp.events import AutoDecided, DiagnosticWarning, ErrorInfo, ReplyAccepted
+    from turnwise.fcmp.jsonvalue import iso
+    from turnwise.fcmp.questions import OpenQuestion, Policy, Question
+    from turnwise.runs import RunInput
+    from turnwise.statechart import TERMINAL, Event, Facts, State, step
+    from turnwise.store.records import (
+        Asked,
+        Canceled,
+        Failed,
+        Interrupted,
+        Resolution,
+        Succeeded,
+        TurnClosing,
+        TurnEnding,
+        TurnResult,
+    )
+    from turnwise.workflows.outbox import Outbox
+    from turnwise.workflows.replies import Receipt, Reply, check_reply, parse_reply, refusal
+    from turnwise.workflows.visibility import Visibility
+
+HEARTBEAT_TIMEOUT = timedelta(seconds=3)
+TURN_TIMEOUT = timedelta(days=7)
+
+
+class RunResult(BaseModel):
+    run_id: str
+    state: State
+    attempts: int
+    message_id: str | None
+    output: str | None
+    """The answer's text; null when it is too long for history and must be read from the log."""
+
+
+class Carried(BaseModel):
+    """What continue-as-new takes along."""
+
+    state: State
+    attempt: int
+    question: OpenQuestion | None
+    deadline_reported: bool
+    last_receipt: Receipt | None
+    refused_signals: int
+
+
+@workflow.defn
+class RunWorkflow:
+    @workflow.init
+    def __init__(self, request: JsonValue = None, carried: Carried | None = None) -> None:
+        self._run_id = workflow.info().workflow_id
+        self._state = carried.state if carried else State.QUEUED
+        self._attempt = carried.attempt if carried else 0
+        self._question = carried.question if carried else None
+        self._deadline_reported = carried.deadline_reported if carried else False
+        self._last_receipt = carried.last_receipt if carried else None
+        self._refused_signals = carried.refused_signals if carried else 0
+        self._registered = carried is not None
+        self._publishing = False
+        self._canceling = False
+        self._closed: TurnClosing | None = None
+        self._output: str | None = None
+        # Read here and not by the SDK: what other languages send may be anything, and must fail the run, not hang it.
+        self._input = RunInput()
+        self._input_error: str | None = None
+        try:
+            self._input = RunInput.model_validate(request)
+        except ValidationError as error:
+            self._input_error = str(error)
+        self._outbox = Outbox(self._run_id, self._remember_cancel)
+        self._visibility = Visibility(self._input)
+
+    @workflow.run
+    async def run(self, request: JsonValue = None, carried: Carried | None = None) -> RunResult:
+        if self._input_error is not None:
+            raise refusal(RunInputInvalid(self._input_error))
+        if not self._registered:
+            await self._outbox.register(self._input)
+            self._registered = True
+        while self._state not in TERMINAL:
+            if self._canceling:
+                await self._cancel()
+            elif self._state is State.WAITING_USER:
+                await self._wait()
+            else:
+                await self._take_turn()
+            if workflow.info().is_continue_as_new_suggested() and self._state not in TERMINAL:
+                await self._continue_as_new(request)
+        self._show()
+        await uninterrupted(workflow.wait_condition(workflow.all_handlers_finished))
+        return self._result()
+
+    # The statechart
+
+    def _apply(self, event: Event) -> None:
+        """The only place where the run's state changes."""
+        facts = Facts(interactive_require_user_reply=self._input.interactive_require_user_reply)
+        self._state = step(self._state, event, facts).target
+
+    async def _take_turn(self) -> None:
+        self._attempt += 1
+        self._show()
+        turn = workflow.start_activity_method(
+            Turns.run_turn,
+            TurnRef(run_id=self._run_id, attempt=self._attempt),
+            start_to_close_timeout=TURN_TIMEOUT,
+            heartbeat_timeout=HEARTBEAT_TIMEOUT,
+            retry_policy=RetryPolicy(maximum_attempts=1),
+            cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+            summary=f"Turn {self._attempt} ({self._input.engine})",
+        )
+        try:
+            result = await uninterrupted(turn, lambda: (self._remember_cancel(), turn.cancel()))
+        except ActivityError as error:
+            await self._end_turn(TurnResult(ending=self._ending_of(error)))
+            return
+        if self._state is State.QUEUED:  # the turn was too short to announce itself
+            self._apply(Event.TURN_STARTED)
+        await self._end_turn(result)
+
+    async def _wait(self) -> None:
+        self._show()
+        question = self._question
+        assert question is not None
+        remaining = datetime.fromisoformat(question.deadline) - workflow.now()
+        timeout = None if self._deadline_reported else max(remaining, timedelta(0))
+        try:
+            if timeout != timedelta(0):
+                await workflow.wait_condition(
+                    lambda: self._state is not State.WAITING_USER and not self._publishing,
+                    timeout=timeout,
+                    timeout_summary=f"Deadline of question {question.interaction_id}",
+                )
+                return
+        except asyncio.CancelledError:
+            self._canceling = True
+        except TimeoutError:
+            pass
+        if self._publishing:  # a reply came in the same moment: it wins
+            await uninterrupted(workflow.wait_condition(lambda: not self._publishing), self._remember_cancel)
+        elif self._state is State.WAITING_USER and not self._canceling:
+            await self._deadline_passed(question)
+
+    async def _deadline_passed(self, question: OpenQuestion) -> None:
+        if self._input.interactive_require_user_reply:
+            self._deadline_reported = True
+            message = (
+                f"Question {question.interaction_id} has waited {self._input.session_timeout_sec:g} s; still waiting."
+            )
+            warning = DiagnosticWarning(code=errors.SESSION_TIMEOUT_ELAPSED, message=message)
+            await self._outbox.warn(f"question{question.interaction_id}.elapsed", warning)
+            return
+        self._apply(Event.AUTO_DECIDE_TIMEOUT)
+        policy = question.default_decision_policy
+        decision = AutoDecided(
+            interaction_id=question.interaction_id,
+            policy=policy,
+            decided_at=iso(workflow.now()),
+            response=question.default if policy is Policy.USE_DEFAULT else None,
+        )
+        await self._resolve(decision)
+
+    async def _cancel(self) -> None:
+        if self._state is State.WAITING_USER:
+            self._apply(Event.RUN_CANCELED)
+            await self._outbox.cancel_wait(Canceled().message)
+        else:
+            self._attempt += 1
+            await self._end_turn(TurnResult(ending=Canceled()))
+
+    async def _end_turn(self, result: TurnResult) -> None:
+        """Takes the transition that the turn's ending means, and publishes it."""
+        closing = self._closing(result)
+        self._apply(closing.event)
+        self._closed = closing
+        if closing.question is not None:
+            self._question = closing.question
+            self._deadline_reported = False
+        self._publishing = True
+        await self._outbox.close_turn(closing)
+        self._publishing = False
+
+    def _closing(self, result: TurnResult) -> TurnClosing:
+        closing = TurnClosing(run_id=self._run_id, attempt=self._attempt, event=Event.TURN_FAILED, usage=result.usage)
+        match result.ending:
+            case Asked() if self._input.max_attempts is not None and self._attempt >= self._input.max_attempts:
+                message = f"The agent asked again after {self._input.max_attempts} attempts."
+                closing.error = ErrorInfo(code=errors.INTERACTIVE_MAX_ATTEMPT_EXCEEDED, message=message)
+            case Asked() as asked:
+                closing.event = Event.TURN_NEEDS_INPUT
+                closing.question = self._opened(asked.question)
+                closing.handle, closing.handle_ref = asked.handle, asked.handle_ref
+            case Succeeded(message_id=message_id, output=output):
+                closing.event = Event.TURN_SUCCEEDED
+                closing.message_id = message_id
+                self._output = output
+            case Failed(error=error):
+                closing.error = error
+            case Canceled(message=message):
+                closing.event = Event.RUN_CANCELED
+                closing.error = ErrorInfo(code=errors.RUN_CANCELED, message=message)
+            case Interrupted(error=error):
+                closing.event = Event.RESTART_RECONCILE_FAILED
+                closing.error = error
+        return closing
+
+    def _opened(self, question: Question) -> OpenQuestion:
+        deadline = workflow.now() + timedelta(seconds=self._input.session_timeout_sec)
+        number = self._question.interaction_id + 1 if self._question else 1
+        return OpenQuestion(**question.model_dump(), interaction_id=number, deadline=iso(deadline))
+
+    # Messages
+
+    @workflow.update(name="reply")
+    async def reply(self, request: JsonValue = None) -> Receipt:
+        reply = parse_reply(request)
+        if self._repeats_last(reply):
+            await workflow.wait_condition(lambda: not self._publishing)
+            assert self._last_receipt is not None
+            return self._last_receipt
+        check_reply(reply, self._open_question(), self._last_receipt)
+        return await self._accept(reply)
+
+    @reply.validator
+    def _refuse_bad_reply(self, request: JsonValue = None) -> None:
+        reply = parse_reply(request)
+        if not self._repeats_last(reply):
+            check_reply(reply, self._open_question(), self._last_receipt)
+
+    @workflow.signal(name="reply")
+    async def reply_by_signal(self, request: JsonValue = None) -> None:
+        try:
+            if isinstance(request, dict):
+                request = {"reply_id": str(workflow.uuid4()), **request}
+            reply = parse_reply(request)
+            if self._repeats_last(reply):
+                return
+            check_reply(reply, self._open_question(), self._last_receipt)
+            await self._accept(reply)
+        except ApplicationError as error:
+            self._refused_signals += 1
+            await workflow.wait_condition(lambda: self._registered)
+            warning = DiagnosticWarning(
+                code=errors.REPLY_SIGNAL_REFUSED, message=error.message, details={"reason": error.type}
+            )
+            await self._outbox.warn(f"signal{self._refused_signals}.refused", warning)
+
+    @workflow.signal
+    def turn_started(self, attempt: int) -> None:
+        """From the turn itself, when it lasts long enough to be worth showing."""
+        if attempt == self._attempt and self._state is State.QUEUED:
+            self._apply(Event.TURN_STARTED)
+            self._show()
+
+    @workflow.query
+    def state(self) -> str:
+        return self._state.value
+
+    def _open_question(self) -> OpenQuestion | None:
+        return self._question if self._state is State.WAITING_USER else None
+
+    def _repeats_last(self, reply: Reply) -> bool:
+        last = self._last_receipt
+        return last is not None and (last.interaction_id, last.reply_id) == (reply.interaction_id, reply.reply_id)
+
+    async def _accept(self, reply: Reply) -> Receipt:
+        # No await before this line: of replies that race, the first one here flips the state, and the rest see it.
+        self._apply(Event.REPLY_ACCEPTED)
+        accepted = ReplyAccepted(
+            interaction_id=reply.interaction_id,
+            accepted_at=iso(workflow.now()),
+            reply_id=reply.reply_id,
+            response=reply.response,
+        )
+        self._last_receipt = Receipt.of(self._run_id, accepted)
+        committed = await self._resolve(accepted)
+        if committed is None:
+            raise refusal(NotWaiting("The run was canceled."))
+        if not isinstance(committed, ReplyAccepted) or committed.reply_id != reply.reply_id:
+            receipt = committed.model_dump(mode="json", exclude={"response"})
+            raise refusal(AlreadyAnswered(f"Question {reply.interaction_id} is already answered.", receipt=receipt))
+        return Receipt.of(self._run_id, committed)
+
+    async def _resolve(self, resolution: Resolution) -> Resolution | None:
+        """Publishes how the question was resolved.
+
+        What was published stands. It differs from what was asked for only when a worker died between publishing and
+        telling Temporal, and its successor met the same messages in another order.
+        """
+        await workflow.wait_condition(lambda: not self._publishing)
+        self._publishing = True
+        committed = await self._outbox.resolve(resolution)
+        self._publishing = False
+        if committed is None:
+            self._canceling = True
+        elif isinstance(committed, ReplyAccepted):
+            self._last_receipt = Receipt.of(self._run_id, committed)
+        return committed
+
+    # Ends
+
+    def _remember_cancel(self) -> None:
+        self._canceling = True
+
+    def _ending_of(self, error: ActivityError) -> TurnEnding:
+        """What a turn that could not report its own ending came to."""
+        if self._canceling:
+            return Canceled()
+        if isinstance(error.cause, ApplicationError) and error.cause.type != "WorkerShutdown":
+            return Failed(error=ErrorInfo(code=errors.TURN_FAILED, message=error.cause.message))
+        message = "The worker that ran the turn is gone."
+        return Interrupted(error=ErrorInfo(code=errors.ORCHESTRATOR_RESTART_INTERRUPTED, message=message))
+
+    def _show(self) -> None:
+        self._visibility.show(self._state, self._attempt, self._question)
+
+    def _result(self) -> RunResult:
+        """Ends the workflow as the run ended, so that Temporal shows it Completed, Failed or Canceled."""
+        if self._state is State.CANCELED:
+            raise asyncio.CancelledError(Canceled().message)
+        closed = self._closed
+        assert closed is not None
+        if closed.error is not None:
+            raise ApplicationError(closed.error.message, type=closed.error.code, non_retryable=True)
+        return RunResult(
+            run_id=self._run_id,
+            state=self._state,
+            attempts=self._attempt,
+            message_id=closed.message_id,
+            output=self._output,
+        )
+
+    async def _continue_as_new(self, request: JsonValue) -> None:
+        await uninterrupted(workflow.wait_condition(workflow.all_handlers_finished), self._remember_cancel)
+        if self._canceling:
+            return
+        carried = Carried(
+            state=self._state,
+            attempt=self._attempt,
+            question=self._question,
+            deadline_reported=self._deadline_reported,
+            last_receipt=self._last_receipt,
+            refused_signals=self._refused_signals,
+        )
+        workflow.continue_as_new(args=[request, carried])
