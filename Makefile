@@ -24,7 +24,7 @@ lint: $(VENV)/.installed-dev
 types: $(VENV)/.installed-dev
 	@# mypy does not follow the mapping of `src` to `turnwise`: it is shown the package under its own name.
 	@mkdir -p build/types && rm -rf build/types/turnwise && mkdir build/types/turnwise
-	@ln -s ../../../src/* ../../../contracts build/types/turnwise/
+	@ln -s $(CURDIR)/src/* $(CURDIR)/contracts build/types/turnwise/
 	MYPYPATH=build/types $(BIN)/mypy -p turnwise
 	MYPYPATH=build/types $(BIN)/mypy tests bench
 

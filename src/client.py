@@ -234,13 +234,15 @@ class Run:
 
     async def _update(self, reply: Reply) -> Receipt:
         try:
-            return await self._handle.execute_update(
-                RunWorkflow.reply,
+            receipt: Receipt = await self._handle.execute_update(
+                "reply",
                 reply.model_dump(mode="json"),
+                result_type=Receipt,
                 # One question, one reply id: the same pair sent again gets the first answer from Temporal itself.
                 id=f"{reply.interaction_id}:{reply.reply_id}",
                 rpc_timeout=RPC_TIMEOUT,
             )
+            return receipt
         except WorkflowUpdateFailedError as error:
             raise _refusal(error) from error
         except WorkflowUpdateRPCTimeoutOrCancelledError as error:

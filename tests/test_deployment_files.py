@@ -18,7 +18,7 @@ import psycopg
 import pytest
 import yaml
 from pydantic import BaseModel
-from turnwise.runtime.settings import Settings
+from turnwise.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 COMPOSE_FILE = ROOT / "docker-compose.temporal.yml"

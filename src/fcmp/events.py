@@ -8,7 +8,7 @@ from turnwise.fcmp.jsonvalue import JsonObject
 from turnwise.fcmp.questions import OpenQuestion, Policy
 from turnwise.statechart import Event, State
 
-PROTOCOL_VERSION = "fcmp/1.0"
+PROTOCOL_VERSION: Literal["fcmp/1.0"] = "fcmp/1.0"
 
 
 class Mode(StrEnum):

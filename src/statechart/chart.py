@@ -82,7 +82,7 @@ class IllegalTransition(Exception):
 
 
 def step(state: State, event: Event, facts: Facts) -> Transition:
-    """The transition that `event` takes from `state`; IllegalTransition when the chart has none or its guard refuses."""
+    """The transition that `event` takes from `state`; IllegalTransition where the chart has none or a guard refuses."""
     transition = _BY_SOURCE_AND_EVENT.get((state, event))
     if transition is None or (transition.guard is not None and not transition.guard.holds(facts)):
         raise IllegalTransition(state, event)

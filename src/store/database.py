@@ -87,7 +87,7 @@ def _sqlite_engine(url: URL, begin: str) -> Engine:
 
     def on_connect(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
         # The driver must not open transactions by itself: `begin` below says which kind.
-        connection.isolation_level = None  # type: ignore[attr-defined]
+        connection.isolation_level = None
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout = {SQLITE_BUSY_TIMEOUT_MS}")
         cursor.execute("PRAGMA journal_mode = WAL")

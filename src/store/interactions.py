@@ -31,7 +31,7 @@ def load_interaction(connection: Connection, run_id: str, interaction_id: int) -
 
 
 def resolve(connection: Connection, run_id: str, resolution: Resolution) -> Resolution | None:
-    """Takes TR-03 or TR-04. Returns what was committed: an earlier resolution if there is one, None if the run ended."""
+    """Takes TR-03 or TR-04. Returns what is committed: an earlier resolution if there is one, None if the run ended."""
     run = LockedRun.load(connection, run_id)
     interaction = load_interaction(connection, run_id, resolution.interaction_id)
     if interaction is not None and interaction.resolution is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
-from sqlalchemy import Connection, Row, RowMapping, Select, bindparam, select, tuple_
+from sqlalchemy import Connection, RowMapping, Select, bindparam, select, tuple_
 from turnwise.errors import CursorInvalid, RunNotFound
 from turnwise.fcmp.events import ErrorInfo
 from turnwise.fcmp.questions import OpenQuestion
@@ -95,13 +95,13 @@ def glance(connection: Connection, run_id: str, after: int, limit: int) -> Glanc
     if row is None:
         raise RunNotFound(f"There is no run '{run_id}'.")
     new = read_events(connection, run_id, after, limit) if row.last_seq > after else []
-    return Glance(State(row.state), row.last_seq, new, _live(row))
+    return Glance(State(row.state), row.last_seq, new, _live(row.message_id, row.text_json))
 
 
-def _live(row: Row[tuple[object, ...]]) -> LiveMessage | None:
-    if row.message_id is None:
+def _live(message_id: str | None, text_json: str | None) -> LiveMessage | None:
+    if message_id is None or text_json is None:
         return None
-    return LiveMessage(message_id=row.message_id, text=orjson.loads(row.text_json))
+    return LiveMessage(message_id=message_id, text=orjson.loads(text_json))
 
 
 def _view(row: RowMapping) -> RunView:

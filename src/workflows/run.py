@@ -122,8 +122,13 @@ class RunWorkflow:
             cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
             summary=f"Turn {self._attempt} ({self._input.engine})",
         )
+
+        def stop() -> None:
+            self._canceling = True
+            turn.cancel()
+
         try:
-            result = await uninterrupted(turn, lambda: (self._remember_cancel(), turn.cancel()))
+            result = await uninterrupted(turn, stop)
         except ActivityError as error:
             await self._end_turn(TurnResult(ending=self._ending_of(error)))
             return

@@ -35,7 +35,7 @@ def upgrade() -> None:
     older = sa.table(OLDER)
     rows = bind.execute(sa.select(sa.text("*")).select_from(older)).mappings().all()
     if rows:
-        op.bulk_insert(table, [_carried_over(row) for row in rows])
+        op.bulk_insert(table, [_carried_over(dict(row)) for row in rows])
     op.drop_table(OLDER)
 
 

