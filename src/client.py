@@ -36,7 +36,7 @@ from turnwise.fcmp.events import FcmpEvent, Mode, ReplyAccepted
 from turnwise.fcmp.jsonvalue import JsonObject, json_bytes
 from turnwise.runs import DEFAULT_SESSION_TIMEOUT_SEC, RunContent, RunInput
 from turnwise.settings import Settings
-from turnwise.statechart import State
+from turnwise.statechart import TERMINAL, State
 from turnwise.store import Store
 from turnwise.store.records import AuditRecord, Interaction, RunPage, RunView, StoredEvent
 from turnwise.store.registration import Registration
@@ -220,11 +220,10 @@ class Run:
         except RPCError as error:
             if error.status is not RPCStatusCode.NOT_FOUND:
                 raise _unavailable(error) from error
-            run = await self.view()
-            if run.state is not State.CANCELED:
-                raise RunEnded(f"The run has ended ({run.state.value}); it cannot be canceled.") from error
-            return run
-        return await self.view()
+        run = await self.view()
+        if run.state in TERMINAL and run.state is not State.CANCELED:
+            raise RunEnded(f"The run has ended ({run.state.value}); it cannot be canceled.")
+        return run
 
     async def wait(self) -> RunView:
         """Returns when the run has ended."""

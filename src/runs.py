@@ -1,4 +1,4 @@
-"""What a run is asked to do: the input of `RunWorkflow`, of the client and of `POST /v1/runs`."""
+"""What a run is asked to do: the body of `POST /v1/runs`, and the input of `RunWorkflow`."""
 
 from typing import Annotated, Self
 
@@ -13,7 +13,7 @@ Identifier = Annotated[str, StringConstraints(min_length=1, max_length=200, patt
 """A name that others give us (run, session, reply, idempotency key): short, and printable in a log line."""
 
 
-class RunInput(BaseModel):
+class RunRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     prompt: str = ""
@@ -27,8 +27,6 @@ class RunInput(BaseModel):
     max_attempts: int | None = Field(default=None, ge=1)
     """How many turns may ask; a question asked by the last of them fails the run."""
     session_id: Identifier | None = None
-    content_ref: str | None = None
-    """Where `prompt` and `engine_options` are stored when they are too large for Temporal's history."""
 
     @model_validator(mode="after")
     def _auto_never_waits(self) -> Self:
@@ -36,6 +34,11 @@ class RunInput(BaseModel):
             self.interactive_require_user_reply = False
             self.session_timeout_sec = 0.0
         return self
+
+
+class RunInput(RunRequest):
+    content_ref: str | None = None
+    """Where `prompt` and `engine_options` are stored when they are too large for Temporal's history."""
 
 
 class RunContent(BaseModel):

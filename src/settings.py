@@ -2,12 +2,15 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+LogLevel = Literal["debug", "info", "warning", "error"]
 Port = Annotated[int, Field(ge=1, le=65535)]
+
+LOCAL_HOSTS = ["localhost", "127.0.0.1", "::1", "[::1]"]
 
 
 class Settings(BaseSettings):
@@ -17,6 +20,9 @@ class Settings(BaseSettings):
     """Where the embedded Temporal server and the default database keep their files."""
     api_host: str = "127.0.0.1"
     api_port: Port = 8000
+    api_allowed_hosts: str | None = None
+    """Comma-separated `Host` names that the API answers to; `*` for any. Not set: local names on a loopback address
+    (a page in a browser must not reach the API by a name of its own), any name elsewhere."""
     temporal_port: Port = 7233
     temporal_ui_port: Port = 8233
     temporal_ui_url: str | None = None
@@ -24,10 +30,17 @@ class Settings(BaseSettings):
     database_url: str | None = Field(default=None, repr=False)
     """`postgresql://…` or `sqlite:///…`; a SQLite file in `data_dir` when not set."""
     task_queue: str = "turnwise"
+    log_level: LogLevel = "info"
 
     @property
     def store_url(self) -> str:
         return self.database_url or f"sqlite:///{(self.data_dir / 'turnwise.db').resolve()}"
+
+    @property
+    def allowed_hosts(self) -> list[str]:
+        if self.api_allowed_hosts is not None:
+            return [host.strip() for host in self.api_allowed_hosts.split(",") if host.strip()]
+        return LOCAL_HOSTS if self.api_host in LOCAL_HOSTS else ["*"]
 
     @property
     def external_temporal(self) -> bool:

@@ -44,6 +44,7 @@ class Changes:
         self._subscriptions: dict[str, set[Subscription]] = {}
         self._watched = asyncio.Event()
         self._listener: asyncio.Task[None] | None = None
+        self.ended = False
 
     def start(self) -> None:
         follow = self._follow_sqlite if self._database.is_sqlite else self._follow_postgres
@@ -68,6 +69,13 @@ class Changes:
                 del self._subscriptions[run_id]
             if not self._subscriptions:
                 self._watched.clear()
+
+    def end_watches(self) -> None:
+        """The process is about to stop: every watcher is told to leave, and resumes elsewhere from its cursor."""
+        self.ended = True
+        for subscriptions in self._subscriptions.values():
+            for subscription in subscriptions:
+                subscription.wake()
 
     def notify(self, run_id: str) -> None:
         for subscription in self._subscriptions.get(run_id, ()):

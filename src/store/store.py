@@ -37,6 +37,9 @@ class Store:
         await self._database.write(migrations.upgrade)
         self._changes.start()
 
+    def end_watches(self) -> None:
+        self._changes.end_watches()
+
     async def close(self) -> None:
         await self._changes.close()
         await self._database.close()

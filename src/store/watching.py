@@ -41,7 +41,7 @@ Frame = Snapshot | StoredEvent | Delta | Idle
 
 
 async def watch(database: Database, changes: Changes, run_id: str, cursor: int) -> AsyncIterator[Frame]:
-    """Ends after the last event of a run that has ended."""
+    """Ends after the last event of a run that has ended, and when the process is about to stop."""
     with changes.subscribe(run_id) as subscription:
         run, look = await database.read(
             lambda c: (queries.get_run(c, run_id), queries.glance(c, run_id, cursor, BATCH))
@@ -63,6 +63,8 @@ async def watch(database: Database, changes: Changes, run_id: str, cursor: int) 
                     yield delta
                 elif not look.events:
                     yield Idle()
+                if changes.ended:
+                    return
                 await subscription.wait()
             look = await _look_again(database, run_id, cursor)
 

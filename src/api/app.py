@@ -1,0 +1,32 @@
+"""The application."""
+
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from turnwise.api import health, problems, runs
+from turnwise.api.limits import BodyLimit, HostCheck
+from turnwise.api.services import Services
+
+
+def create_app(services: Services, allowed_hosts: Sequence[str]) -> FastAPI:
+    app = FastAPI(
+        title="Turnwise",
+        version=version("turnwise"),
+        summary="Durable agent runs on Temporal: start, watch, reply, cancel.",
+        generate_unique_id_function=_operation_id,
+    )
+    app.state.services = services
+    app.include_router(runs.router)
+    app.include_router(health.router)
+    problems.install(app)
+    app.add_middleware(BodyLimit)
+    app.add_middleware(HostCheck, allowed_hosts=frozenset(allowed_hosts))
+    openapi = app.openapi()  # made once, kept by the application
+    problems.add_schema(openapi)
+    return app
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name

@@ -1,0 +1,21 @@
+"""For load balancers and orchestrators."""
+
+from fastapi import APIRouter
+from turnwise.api.models import Health
+from turnwise.api.problems import responses
+from turnwise.api.runs import With
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/healthz")
+async def alive() -> Health:
+    """The process answers."""
+    return Health(status="ok")
+
+
+@router.get("/readyz", responses=responses(503))
+async def ready(with_: With) -> Health:
+    """Temporal and the database answer."""
+    await with_.turnwise.ping()
+    return Health(status="ok")

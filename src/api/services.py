@@ -1,0 +1,18 @@
+"""What the routes work with."""
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from turnwise.client import Turnwise
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    turnwise: Turnwise
+    temporal_ui: str | None
+    namespace: str
+
+    def ui_url(self, run_id: str) -> str | None:
+        if self.temporal_ui is None:
+            return None
+        return f"{self.temporal_ui}/namespaces/{quote(self.namespace, safe='')}/workflows/{quote(run_id, safe='')}"

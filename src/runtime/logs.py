@@ -1,0 +1,32 @@
+"""Logging: one line an event, for people on a terminal, as JSON elsewhere."""
+
+import logging
+import sys
+
+import structlog
+from turnwise.settings import LogLevel
+
+
+def configure_logs(level: LogLevel) -> None:
+    readable = sys.stderr.isatty()
+    shared: list[structlog.typing.Processor] = [
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
+    renderer = structlog.dev.ConsoleRenderer() if readable else structlog.processors.JSONRenderer()
+    structlog.configure(
+        processors=[structlog.stdlib.filter_by_level, *shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=shared))
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(level.upper())
+    # Temporal's SDK tells as a warning what our own events tell better: each canceled or failed activity.
+    logging.getLogger("temporalio").setLevel(logging.ERROR)
+    for name in ("alembic", "uvicorn"):
+        logging.getLogger(name).setLevel(logging.WARNING)
