@@ -1,0 +1,1 @@
+"""Turnwise beside a bare Temporal workflow, on one server."""

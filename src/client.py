@@ -19,6 +19,7 @@ from temporalio.client import (
 from temporalio.common import WorkflowIDReusePolicy
 from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
+
 from turnwise.connection import connect_temporal
 from turnwise.engines import Engines, default_engines
 from turnwise.errors import (

@@ -3,6 +3,7 @@
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.envconfig import ClientConfig
+
 from turnwise.errors import SetupError
 from turnwise.settings import Settings
 

@@ -2,21 +2,24 @@
 
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
 from turnwise.fcmp.events import Mode
-from turnwise.fcmp.jsonvalue import JsonObject
+from turnwise.fcmp.jsonvalue import JsonObject, Text, portable
 
 DEFAULT_SESSION_TIMEOUT_SEC = 1200.0
 MAX_SESSION_TIMEOUT_SEC = 366 * 24 * 3600.0
 
-Identifier = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Identifier = Annotated[
+    str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$"), AfterValidator(portable)
+]
 """A name that others give us (run, session, reply, idempotency key): short, and printable in a log line."""
 
 
 class RunRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    prompt: str = ""
+    prompt: Text = ""
     engine: Identifier = "scripted"
     engine_options: JsonObject = {}
     mode: Mode = Mode.INTERACTIVE

@@ -1,9 +1,11 @@
 """A whole Turnwise for a test: real Temporal, real database, a worker on a task queue of its own."""
 
+import asyncio
 import contextlib
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from temporalio.client import Client
 from temporalio.worker import Worker
@@ -15,8 +17,11 @@ from turnwise.runtime.worker import build_worker
 from turnwise.statechart import State
 from turnwise.store import Store
 
+T = TypeVar("T")
+
 ASK: JsonObject = {"ask": {"kind": "open_text", "prompt": "Which colour?"}}
 ANSWER: JsonObject = {"final": "It is {reply}."}
+WAIT_FOREVER: JsonObject = {"sleep": 3600}
 ASK_THEN_ANSWER: JsonObject = {"turns": [[ASK], [ANSWER]]}
 """The two-turn run: one question, then the answer."""
 
@@ -76,3 +81,11 @@ async def until_asked(run: Run, interaction_id: int = 1) -> FcmpEvent:
         if event.type == EventType.INPUT_REQUIRED and event.data["interaction_id"] == interaction_id:
             return event
     raise AssertionError(f"the run ended without asking question {interaction_id}")
+
+
+async def until(look: Callable[[], Awaitable[T]], good: Callable[[T], bool]) -> T:
+    """Looks again and again at something that tells nobody when it changes."""
+    while True:
+        if good(seen := await look()):
+            return seen
+        await asyncio.sleep(0.01)

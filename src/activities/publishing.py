@@ -2,6 +2,9 @@
 
 from pydantic import BaseModel, Field
 from temporalio import activity
+
+from turnwise.activities.refusals import refusal
+from turnwise.errors import RunIdTaken, RunInputInvalid
 from turnwise.fcmp.events import DiagnosticWarning
 from turnwise.store import Store
 from turnwise.store.records import Resolution, TurnClosing
@@ -34,7 +37,10 @@ class Publishing:
 
     @activity.defn
     async def register(self, registration: Registration) -> None:
-        await self._store.register(registration)
+        try:
+            await self._store.register(registration)
+        except (RunIdTaken, RunInputInvalid) as error:
+            raise refusal(error) from error
 
     @activity.defn
     async def resolve(self, request: ResolveRequest) -> Resolved:

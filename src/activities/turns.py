@@ -8,9 +8,10 @@ import structlog
 from pydantic import BaseModel
 from temporalio import activity
 from temporalio.client import Client
-from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
+
 from turnwise import errors
+from turnwise.activities.refusals import refusal
 from turnwise.activities.writer import TurnWriter
 from turnwise.cancellation import uninterrupted
 from turnwise.engines import Engines
@@ -51,7 +52,7 @@ class Turns:
                 result = await self._until_end(turn, writer)
                 return await uninterrupted(_finished(result, writer))
             except TurnFenced as error:
-                raise ApplicationError(str(error), type=TurnFenced.code, non_retryable=True) from error
+                raise refusal(error) from error
 
     async def _until_end(self, turn: TurnContext, writer: TurnWriter) -> TurnResult:
         playing = asyncio.create_task(self._play(turn, writer))

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import structlog
 from pydantic import JsonValue
+
 from turnwise.engines.protocol import MessageEnd, RawRow, TextDelta, ToolCalled, ToolReturned
 from turnwise.errors import Unavailable
 from turnwise.fcmp.events import EventData, MessageFinal, OutputStatus, ToolCall, ToolResult

@@ -5,6 +5,7 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
+
 from turnwise.api import health, problems, runs
 from turnwise.api.limits import BodyLimit, HostCheck
 from turnwise.api.services import Services

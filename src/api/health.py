@@ -1,6 +1,7 @@
 """For load balancers and orchestrators."""
 
 from fastapi import APIRouter
+
 from turnwise.api.models import Health
 from turnwise.api.problems import responses
 from turnwise.api.runs import With

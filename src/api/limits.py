@@ -4,6 +4,7 @@ import re
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
 from turnwise.api.problems import problem
 
 MAX_BODY_BYTES = 1024 * 1024

@@ -2,8 +2,10 @@
 
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field
+
 from turnwise.fcmp.events import FcmpEvent
+from turnwise.fcmp.jsonvalue import Json
 from turnwise.fcmp.questions import OpenQuestion
 from turnwise.runs import Identifier
 from turnwise.statechart import State
@@ -36,7 +38,7 @@ class ReplyRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     interaction_id: int = Field(ge=1)
-    response: JsonValue
+    response: Json
     reply_id: Identifier | None = None
     """Names this reply, so that it can be sent again without being taken twice."""
 

@@ -4,6 +4,7 @@ from typing import Annotated, TypeAlias
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
+
 from turnwise.api.models import (
     AuditTrail,
     EventHistory,

@@ -4,6 +4,7 @@ import time
 from collections.abc import AsyncIterator
 
 from fastapi.responses import StreamingResponse
+
 from turnwise.fcmp.jsonvalue import JsonObject, json_text
 from turnwise.store.records import StoredEvent
 from turnwise.store.watching import Delta, Frame, Idle, Snapshot

@@ -5,7 +5,7 @@ import re
 from turnwise.engines.script import Step
 from turnwise.fcmp.questions import Kind, Option, Question
 
-_ALTERNATIVES = re.compile(r"([\w'’-]+(?:\s[\w'’-]+){0,2})\s+or\s+([\w'’-]+(?:\s[\w'’-]+){0,2})", re.IGNORECASE)
+_ALTERNATIVES = re.compile(r"([\w'’-]+) or ([\w'’-]+)", re.IGNORECASE)
 _RISKY = re.compile(r"\b(delete|drop|deploy|pay|publish|remove|send)\b", re.IGNORECASE)
 _BOOKING = re.compile(r"\b(book|order|register|reserve)\b", re.IGNORECASE)
 _PERMISSION = re.compile(r"\b(may|shall|should)\s+(i|we|you)\b", re.IGNORECASE)

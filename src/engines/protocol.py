@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from pydantic import JsonValue
+
 from turnwise.errors import TURN_FAILED
 from turnwise.fcmp.events import ToolStatus
 from turnwise.fcmp.jsonvalue import JsonObject

@@ -3,6 +3,7 @@
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+
 from turnwise.errors import EngineOptionsInvalid
 from turnwise.fcmp.jsonvalue import JsonObject
 from turnwise.fcmp.questions import Question

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 
 import orjson
 from pydantic import JsonValue
+
 from turnwise.engines import friendly
 from turnwise.engines.protocol import (
     Ask,

@@ -3,8 +3,9 @@
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
-from turnwise.fcmp.jsonvalue import JsonObject
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+
+from turnwise.fcmp.jsonvalue import Json, JsonObject
 from turnwise.fcmp.questions import OpenQuestion, Policy
 from turnwise.statechart import Event, State
 
@@ -65,7 +66,7 @@ class ReplyAccepted(_Data):
     resolution_mode: Literal["user_reply"] = "user_reply"
     accepted_at: str
     reply_id: str
-    response: JsonValue
+    response: Json
 
 
 class AutoDecided(_Data):
@@ -73,7 +74,7 @@ class AutoDecided(_Data):
     resolution_mode: Literal["auto_decide_timeout"] = "auto_decide_timeout"
     policy: Policy
     decided_at: str
-    response: JsonValue
+    response: Json
     """The question's default under `use_default`; null when the engine is told to decide."""
 
 
@@ -92,7 +93,7 @@ class ToolResult(_Data):
     call_id: str
     name: str
     status: ToolStatus
-    result: JsonValue
+    result: Json
 
 
 class ConversationCompleted(_Data):
@@ -101,9 +102,14 @@ class ConversationCompleted(_Data):
     attempts: int
 
 
+def _readable(message: str) -> str:
+    """What an exception says may be any bytes; half characters and NUL, which PostgreSQL takes no text with, go."""
+    return message.encode(errors="replace").decode().replace("\0", "\ufffd")
+
+
 class ErrorInfo(_Data):
-    code: str
-    message: str
+    code: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$", max_length=100)]
+    message: Annotated[str, AfterValidator(_readable)]
 
 
 class ConversationFailed(_Data):

@@ -6,9 +6,10 @@ from typing import Annotated, Self
 
 import jsonschema_rs
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, JsonValue, StringConstraints, model_validator
+
 from turnwise.errors import ResponseInvalid
-from turnwise.fcmp.jsonvalue import JsonObject, json_bytes, same_json
+from turnwise.fcmp.jsonvalue import Json, JsonObject, json_bytes, portable, same_json
 
 QUESTION_MAX_BYTES = 32 * 1024
 """A question travels through Temporal history, which must stay small."""
@@ -35,7 +36,7 @@ class Option(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     label: Name
-    value: str | bool | int | float
+    value: str | bool | int | FiniteFloat
 
 
 class Question(BaseModel):
@@ -49,7 +50,7 @@ class Question(BaseModel):
     default_decision_policy: Policy = Policy.ENGINE_JUDGEMENT
     context: JsonObject | None = None
     response_schema: JsonObject | bool | None = None
-    default: JsonValue = None
+    default: Json = None
 
     @model_validator(mode="after")
     def _can_be_answered(self) -> Self:
@@ -71,7 +72,7 @@ class Question(BaseModel):
                 check_response(self, self.default)
             except ResponseInvalid as error:
                 raise ValueError(f"the default does not fit the question: {error}") from error
-        if len(json_bytes(self.model_dump(mode="json"))) > QUESTION_MAX_BYTES:
+        if len(json_bytes(portable(self.model_dump(mode="json")))) > QUESTION_MAX_BYTES:
             raise ValueError(f"a question is limited to {QUESTION_MAX_BYTES} bytes")
         return self
 
@@ -85,6 +86,10 @@ class OpenQuestion(Question):
 
 def check_response(question: Question, response: JsonValue) -> None:
     """Raises ResponseInvalid, saying why, unless `response` answers `question`."""
+    try:
+        portable(response)
+    except ValueError as error:
+        raise ResponseInvalid(str(error)) from error
     match question.kind:
         case Kind.CHOOSE_ONE:
             _check_choice(question, response)

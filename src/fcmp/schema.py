@@ -2,6 +2,7 @@
 
 import jsonschema_rs
 import orjson
+
 from turnwise import contracts
 from turnwise.errors import ProtocolSchemaViolation
 from turnwise.fcmp.jsonvalue import JsonObject

@@ -4,6 +4,7 @@ import logging
 import sys
 
 import structlog
+
 from turnwise.settings import LogLevel
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import uvicorn
 from temporalio.client import Client
+
 from turnwise.api.app import create_app
 from turnwise.api.services import Services
 from turnwise.client import Turnwise

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import structlog
 from temporalio.testing import WorkflowEnvironment
+
 from turnwise.errors import SetupError
 from turnwise.workflows.visibility import RUN_STATE, SESSION_ID
 

@@ -3,6 +3,7 @@
 import hashlib
 
 from sqlalchemy import Connection, bindparam, select
+
 from turnwise.errors import RunInputInvalid
 from turnwise.store.tables import blobs
 from turnwise.store.upserts import InsertMissing

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 import psycopg
 import structlog
+
 from turnwise.store.database import Database
 
 CHANNEL = "turnwise_runs"

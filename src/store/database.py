@@ -13,6 +13,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, TimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
+
 from turnwise.errors import SetupError, Unavailable
 
 T = TypeVar("T")

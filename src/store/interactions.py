@@ -2,6 +2,7 @@
 
 import orjson
 from sqlalchemy import Connection, bindparam, select, update
+
 from turnwise import errors
 from turnwise.fcmp import factories
 from turnwise.fcmp.events import AutoDecided, DiagnosticWarning

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Self
 
 from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
+
 from turnwise.errors import RunNotFound
 from turnwise.fcmp.events import PROTOCOL_VERSION, TYPE_OF, EventData
 from turnwise.fcmp.factories import Cause, transition_events

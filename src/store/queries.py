@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import orjson
 from sqlalchemy import Connection, RowMapping, Select, bindparam, select, tuple_
+
 from turnwise.errors import CursorInvalid, RunNotFound
 from turnwise.fcmp.events import ErrorInfo
 from turnwise.fcmp.questions import OpenQuestion

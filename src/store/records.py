@@ -4,8 +4,9 @@ from enum import StrEnum
 from typing import Literal
 
 from pydantic import BaseModel, Field, JsonValue
+
 from turnwise.fcmp.events import AutoDecided, ErrorInfo, EventData, Mode, ReplyAccepted
-from turnwise.fcmp.jsonvalue import JsonObject
+from turnwise.fcmp.jsonvalue import Json, JsonObject
 from turnwise.fcmp.questions import OpenQuestion, Question
 from turnwise.runs import RunInput
 from turnwise.statechart import Event, State
@@ -63,7 +64,7 @@ class TurnContext(BaseModel):
 class Asked(BaseModel):
     kind: Literal["asked"] = "asked"
     question: Question
-    handle: JsonValue = None
+    handle: Json = None
     handle_ref: str | None = None
     """Where the handle is stored when it is too large for Temporal's history."""
 

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from pydantic import BaseModel
 from sqlalchemy import Connection, bindparam, select, update
+
 from turnwise.errors import IdempotencyKeyReused, RunIdTaken
 from turnwise.fcmp.events import ConversationStarted
 from turnwise.fcmp.jsonvalue import iso, json_text

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TypeVar
 
 from sqlalchemy import Connection, func, select, text
+
 from turnwise.fcmp.events import DiagnosticWarning
 from turnwise.statechart import State
 from turnwise.store import blobs, interactions, migrations, queries, registration, turns

@@ -2,12 +2,13 @@
 
 import orjson
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
+
 from turnwise.errors import TurnFenced
 from turnwise.fcmp import factories
 from turnwise.fcmp.events import MessageFinal, OutputStatus
 from turnwise.fcmp.jsonvalue import JsonObject, iso, json_text
 from turnwise.fcmp.questions import OpenQuestion
-from turnwise.statechart import TERMINAL, Event
+from turnwise.statechart import TERMINAL, Event, State
 from turnwise.store.blobs import load_blob
 from turnwise.store.interactions import load_interaction
 from turnwise.store.locked_run import LockedRun
@@ -38,7 +39,7 @@ def open_turn(connection: Connection, run_id: str, attempt: int) -> TurnContext:
     """The turn starts now: TR-01. Repeating the call for the same open turn changes nothing."""
     run = LockedRun.load(connection, run_id)
     if not run.is_open(attempt):
-        if attempt != run.attempt + 1 or attempt <= run.closed_attempt:
+        if attempt != run.attempt + 1 or attempt <= run.closed_attempt or run.state is not State.QUEUED:
             raise TurnFenced(f"Turn {attempt} of run '{run_id}' may not start: the run is past it.")
         run.change(attempt=attempt)
         run.apply(Event.TURN_STARTED, None, key=f"turn{attempt}.started")

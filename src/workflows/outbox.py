@@ -7,6 +7,7 @@ from typing import TypeVar
 from temporalio import workflow
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError
+
 from turnwise.activities.publishing import CancelWaitRequest, Publishing, ResolveRequest, WarnRequest
 from turnwise.cancellation import uninterrupted
 from turnwise.fcmp.events import DiagnosticWarning
@@ -21,7 +22,7 @@ TIMEOUT = timedelta(seconds=30)
 RETRY = RetryPolicy(
     initial_interval=timedelta(milliseconds=100),
     maximum_interval=timedelta(seconds=5),
-    non_retryable_error_types=["RunIdTaken", "RunInputInvalid", "RunNotFound", "ProtocolSchemaViolation"],
+    non_retryable_error_types=["RunNotFound", "ProtocolSchemaViolation"],
 )
 
 

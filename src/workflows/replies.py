@@ -3,7 +3,8 @@
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
-from temporalio.exceptions import ApplicationError
+
+from turnwise.activities.refusals import refusal
 from turnwise.errors import (
     AlreadyAnswered,
     InteractionStale,
@@ -13,7 +14,7 @@ from turnwise.errors import (
     TurnwiseError,
 )
 from turnwise.fcmp.events import ReplyAccepted
-from turnwise.fcmp.jsonvalue import json_bytes
+from turnwise.fcmp.jsonvalue import Json, json_bytes
 from turnwise.fcmp.questions import OpenQuestion, check_response
 from turnwise.runs import Identifier
 
@@ -25,7 +26,7 @@ class Reply(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     interaction_id: int = Field(ge=1)
-    response: JsonValue
+    response: Json
     reply_id: Identifier
 
 
@@ -77,8 +78,3 @@ def _check(reply: Reply, question: OpenQuestion | None, last: Receipt | None) ->
     if len(json_bytes(reply.response)) > RESPONSE_MAX_BYTES:
         raise ResponseInvalid(f"A response is limited to {RESPONSE_MAX_BYTES} bytes.")
     check_response(question, reply.response)
-
-
-def refusal(error: TurnwiseError) -> ApplicationError:
-    """A refusal that crosses Temporal: the code is its type, the details come along."""
-    return ApplicationError(error.message, error.details, type=error.code, non_retryable=True)

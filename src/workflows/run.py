@@ -9,7 +9,9 @@ from temporalio.exceptions import ActivityError, ApplicationError
 
 with workflow.unsafe.imports_passed_through():
     from pydantic import BaseModel, JsonValue, ValidationError
+
     from turnwise import errors
+    from turnwise.activities.refusals import refusal
     from turnwise.activities.turns import TurnRef, Turns
     from turnwise.cancellation import uninterrupted
     from turnwise.errors import AlreadyAnswered, NotWaiting, RunInputInvalid
@@ -30,7 +32,7 @@ with workflow.unsafe.imports_passed_through():
         TurnResult,
     )
     from turnwise.workflows.outbox import Outbox
-    from turnwise.workflows.replies import Receipt, Reply, check_reply, parse_reply, refusal
+    from turnwise.workflows.replies import Receipt, Reply, check_reply, parse_reply
     from turnwise.workflows.visibility import Visibility
 
 HEARTBEAT_TIMEOUT = timedelta(seconds=3)
@@ -49,42 +51,37 @@ class RunResult(BaseModel):
 class Carried(BaseModel):
     """What continue-as-new takes along."""
 
-    state: State
-    attempt: int
-    question: OpenQuestion | None
-    deadline_reported: bool
-    last_receipt: Receipt | None
-    refused_signals: int
+    state: State = State.QUEUED
+    attempt: int = 0
+    question: OpenQuestion | None = None
+    deadline_reported: bool = False
+    last_receipt: Receipt | None = None
+    refused_signals: int = 0
 
 
 @workflow.defn
 class RunWorkflow:
     @workflow.init
-    def __init__(self, request: JsonValue = None, carried: Carried | None = None) -> None:
+    def __init__(self, request: JsonValue = None, carried: JsonValue = None) -> None:
+        # Read here and not by the SDK: what other languages send may be anything, and must fail the run, not hang it.
+        self._input, before, self._input_error = _read(request, carried)
         self._run_id = workflow.info().workflow_id
-        self._state = carried.state if carried else State.QUEUED
-        self._attempt = carried.attempt if carried else 0
-        self._question = carried.question if carried else None
-        self._deadline_reported = carried.deadline_reported if carried else False
-        self._last_receipt = carried.last_receipt if carried else None
-        self._refused_signals = carried.refused_signals if carried else 0
+        self._state = before.state
+        self._attempt = before.attempt
+        self._question = before.question
+        self._deadline_reported = before.deadline_reported
+        self._last_receipt = before.last_receipt
+        self._refused_signals = before.refused_signals
         self._registered = carried is not None
         self._publishing = False
         self._canceling = False
         self._closed: TurnClosing | None = None
         self._output: str | None = None
-        # Read here and not by the SDK: what other languages send may be anything, and must fail the run, not hang it.
-        self._input = RunInput()
-        self._input_error: str | None = None
-        try:
-            self._input = RunInput.model_validate(request)
-        except ValidationError as error:
-            self._input_error = str(error)
         self._outbox = Outbox(self._run_id, self._remember_cancel)
         self._visibility = Visibility(self._input)
 
     @workflow.run
-    async def run(self, request: JsonValue = None, carried: Carried | None = None) -> RunResult:
+    async def run(self, request: JsonValue = None, carried: JsonValue = None) -> RunResult:
         if self._input_error is not None:
             raise refusal(RunInputInvalid(self._input_error))
         if not self._registered:
@@ -360,4 +357,11 @@ class RunWorkflow:
             last_receipt=self._last_receipt,
             refused_signals=self._refused_signals,
         )
-        workflow.continue_as_new(args=[request, carried])
+        workflow.continue_as_new(args=[request, carried.model_dump(mode="json")])
+
+
+def _read(request: JsonValue, carried: JsonValue) -> tuple[RunInput, Carried, str | None]:
+    try:
+        return RunInput.model_validate(request), Carried.model_validate(carried or {}), None
+    except ValidationError as error:
+        return RunInput(), Carried(), str(error)

@@ -2,6 +2,7 @@
 
 from temporalio import workflow
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
+
 from turnwise.fcmp.questions import OpenQuestion
 from turnwise.runs import RunInput
 from turnwise.statechart import State

@@ -1,0 +1,52 @@
+"""Engines that cost nothing, so that what is measured is Turnwise."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+from turnwise.engines import Engines
+from turnwise.engines.protocol import Ask, Done, TextDelta, ToolCalled, TurnOutput
+from turnwise.fcmp.jsonvalue import JsonObject
+from turnwise.fcmp.questions import Kind, Question
+from turnwise.store.records import TurnContext
+
+from bench import moments
+
+STREAMED_EVENTS = 100
+STREAM_PAUSE_SEC = 0.015
+"""Long enough for each event to travel alone."""
+
+
+class TwoTurnEngine:
+    """Asks in the first turn, answers in the second."""
+
+    name = "bench"
+
+    def check_options(self, options: JsonObject) -> None:
+        pass
+
+    async def run_turn(self, turn: TurnContext) -> AsyncGenerator[TurnOutput, None]:
+        if turn.resolution is None:
+            moments.asked(turn.run_id)
+            yield Ask(Question(kind=Kind.OPEN_TEXT, prompt="Which colour?"))
+        else:
+            yield TextDelta(f"It is {turn.resolution.response}.")
+            yield Done()
+
+
+class StreamingEngine:
+    """Publishes one event after another."""
+
+    name = "bench-stream"
+
+    def check_options(self, options: JsonObject) -> None:
+        pass
+
+    async def run_turn(self, turn: TurnContext) -> AsyncGenerator[TurnOutput, None]:
+        for number in range(STREAMED_EVENTS):
+            await asyncio.sleep(STREAM_PAUSE_SEC)
+            yield ToolCalled(f"call-{number}", "bench", {})
+        yield Done()
+
+
+def bench_engines() -> Engines:
+    return Engines([TwoTurnEngine(), StreamingEngine()])

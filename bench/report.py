@@ -1,0 +1,54 @@
+"""The results: as a table for people, as JSON for machines."""
+
+from pathlib import Path
+
+import orjson
+from rich.console import Console
+from rich.table import Table
+
+from bench.measures import Measure
+
+
+def print_table(measures: list[Measure], seconds: float) -> None:
+    table = Table(title="Two-turn run: Turnwise beside a bare Temporal workflow")
+    table.add_column("measure")
+    for column in ("bare", "Turnwise", "ratio", "target"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("reached")
+    for measure in measures:
+        table.add_row(
+            measure.name,
+            _value(measure.bare, measure.unit),
+            _value(measure.turnwise, measure.unit),
+            "" if measure.ratio is None else f"{measure.ratio:.2f}",
+            "" if measure.target is None else str(measure.target),
+            {None: "", True: "[green]yes[/]", False: "[bold red]no[/]"}[measure.reached],
+        )
+    console = Console()
+    console.print(table)
+    missed = [measure.name for measure in measures if measure.reached is False]
+    verdict = f"[bold red]Not reached:[/] {'; '.join(missed)}." if missed else "[green]All targets reached.[/]"
+    console.print(verdict, f"({seconds:.0f} s)", highlight=False)
+
+
+def save_json(measures: list[Measure], path: Path) -> None:
+    rows = [
+        {
+            "measure": measure.name,
+            "unit": measure.unit,
+            "bare": measure.bare,
+            "turnwise": measure.turnwise,
+            "ratio": measure.ratio,
+            "target": str(measure.target) if measure.target else None,
+            "reached": measure.reached,
+        }
+        for measure in measures
+    ]
+    path.write_bytes(orjson.dumps(rows, option=orjson.OPT_INDENT_2))
+
+
+def _value(value: float | None, unit: str) -> str:
+    if value is None:
+        return ""
+    number = f"{value:.0f}" if value >= 100 or value == int(value) else f"{value:.1f}"
+    return f"{number} {unit}".strip()

@@ -1,0 +1,41 @@
+"""Runs a command to its exit code; what goes wrong is told in one sentence, never in a traceback."""
+
+import asyncio
+import sys
+import warnings
+from collections.abc import Callable, Coroutine
+from enum import IntEnum
+
+import typer
+
+from turnwise.cli.options import Output
+from turnwise.errors import TurnwiseError
+
+
+class ExitCode(IntEnum):
+    OK = 0
+    """Also: the run waits for a reply, and goes on without us."""
+    FAILED = 1
+    CANCELED = 130
+    """The run was canceled, or Ctrl-C ended the command. (2 is a command line that cannot be understood.)"""
+
+
+def execute(work: Callable[[], Coroutine[None, None, ExitCode]], output: Output = Output.TEXT) -> None:
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+    try:
+        code = asyncio.run(work())
+    except TurnwiseError as error:
+        report(error, output)
+        code = ExitCode.FAILED
+    raise typer.Exit(code)
+
+
+def report(error: TurnwiseError, output: Output) -> None:
+    if output is Output.JSON:
+        from turnwise.fcmp.jsonvalue import json_text
+
+        sys.stderr.write(json_text({"code": error.code, "detail": error.message, **error.details}) + "\n")
+    else:
+        sentence = " ".join(error.message.split())
+        sys.stderr.write(f"{sentence[:1].upper()}{sentence[1:]}\n")

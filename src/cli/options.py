@@ -1,0 +1,68 @@
+"""The flags that override settings, written once and given to each command that takes them."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Concatenate, ParamSpec
+
+import typer
+
+P = ParamSpec("P")
+
+
+class Output(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+Flags = dict[str, Path | str | int]
+"""The settings that were given on the command line."""
+
+RunId = Annotated[str, typer.Argument(help="The run, as `turnwise runs` lists it.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="For machines: JSON, and nothing else.")]
+
+
+def output(json: bool) -> Output:
+    return Output.JSON if json else Output.TEXT
+
+
+CLIENT = ("data_dir", "temporal_port", "database_url", "task_queue")
+"""What a command needs to find a Turnwise that runs."""
+SERVICE = ("data_dir", "api_host", "api_port", "temporal_port", "temporal_ui_port", "database_url", "task_queue")
+
+_SETTINGS: dict[str, tuple[type, str]] = {
+    "data_dir": (Path, "Folder where state is kept (TURNWISE_DATA_DIR, else .turnwise)."),
+    "api_host": (str, "Address of the API (TURNWISE_API_HOST, else 127.0.0.1)."),
+    "api_port": (int, "Port of the API (TURNWISE_API_PORT, else 8000)."),
+    "temporal_port": (int, "Port of the embedded Temporal server (TURNWISE_TEMPORAL_PORT, else 7233)."),
+    "temporal_ui_port": (int, "Port of its Web UI (TURNWISE_TEMPORAL_UI_PORT, else 8233)."),
+    "database_url": (str, "postgresql://… or sqlite:///… (TURNWISE_DATABASE_URL, else SQLite in the data folder)."),
+    "task_queue": (str, "Temporal task queue (TURNWISE_TASK_QUEUE, else turnwise)."),
+}
+
+
+def takes(settings: tuple[str, ...]) -> Callable[[Callable[Concatenate[Flags, P], None]], Callable[..., None]]:
+    """Gives a command one option for each setting; it gets those that were used as its first argument."""
+
+    def decorate(command: Callable[Concatenate[Flags, P], None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def called(*args: P.args, **kwargs: P.kwargs) -> None:
+            given = {name: kwargs.pop(name) for name in settings}
+            command({name: value for name, value in given.items() if value is not None}, *args, **kwargs)  # type: ignore[misc]
+
+        _, *own = inspect.signature(command).parameters.values()
+        parameters = [*own, *map(_option, settings)]
+        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return called
+
+    return decorate
+
+
+def _option(name: str) -> inspect.Parameter:
+    kind, text = _SETTINGS[name]
+    option = typer.Option(help=text, show_default=False, rich_help_panel="Settings")
+    annotation = Annotated[kind | None, option]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

@@ -1,0 +1,41 @@
+"""Workflows that are under way survive a new version: every recorded path replays without a difference."""
+
+import json
+
+import pytest
+from temporalio.client import WorkflowHistory
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.worker import Replayer
+from temporalio.workflow import NondeterminismError
+
+from tests.golden import FOLDER
+from tests.golden.paths import PATHS
+from turnwise.runtime.worker import workflow_runner
+from turnwise.workflows import RunWorkflow
+
+HISTORIES = {file.stem: file.read_text() for file in sorted(FOLDER.glob("*.json"))}
+
+
+@pytest.fixture(scope="module")
+def replayer() -> Replayer:
+    return Replayer(workflows=[RunWorkflow], data_converter=pydantic_data_converter, workflow_runner=workflow_runner())
+
+
+def read(text: str) -> WorkflowHistory:
+    recorded = json.loads(text)
+    return WorkflowHistory.from_json(recorded["workflow_id"], recorded["history"])
+
+
+def test_every_path_has_a_recorded_history() -> None:
+    assert {name.partition(".")[0] for name in HISTORIES} == set(PATHS)
+
+
+@pytest.mark.parametrize("name", HISTORIES)
+async def test_a_recorded_history_replays(replayer: Replayer, name: str) -> None:
+    await replayer.replay_workflow(read(HISTORIES[name]))
+
+
+async def test_a_history_that_the_code_would_not_write_is_noticed(replayer: Replayer) -> None:
+    text = HISTORIES["asked_and_answered"]
+    with pytest.raises(NondeterminismError):
+        await replayer.replay_workflow(read(text.replace('"run_turn"', '"walk_the_dog"')))
