@@ -6,7 +6,7 @@ SOURCES := src contracts tests bench
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: up demo test lint types bench golden lock clean
+.PHONY: up demo test lint types bench golden openapi lock clean
 
 up: $(VENV)/.installed
 	@$(BIN)/turnwise up
@@ -33,6 +33,9 @@ bench: $(VENV)/.installed-dev
 
 golden: $(VENV)/.installed-dev ## Records the golden histories anew, after a deliberate change of the workflows.
 	$(BIN)/python -m tests.golden
+
+openapi: $(VENV)/.installed-dev ## Writes the API's contract anew, after a deliberate change of the API.
+	$(BIN)/python -m tests.test_openapi_contract
 
 lock: $(VENV)/.installed-dev
 	$(BIN)/uv pip compile pyproject.toml --universal --generate-hashes --no-annotate --no-header --quiet -o requirements.lock
