@@ -130,7 +130,7 @@ class Turnwise:
             raise Unavailable("The Temporal server does not answer.") from error
 
     async def _start_workflow(self, run_id: str, run_input: RunInput, digest: str | None) -> None:
-        request = await self._by_reference(run_input)
+        request = (await self._by_reference(run_input)).model_copy(update={"registered": True})
         try:
             handle = await self._temporal.start_workflow(
                 RunWorkflow.run,

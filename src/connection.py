@@ -1,9 +1,9 @@
 """Connecting to Temporal, wherever it is."""
 
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.envconfig import ClientConfig
 
+from turnwise.converter import data_converter
 from turnwise.errors import SetupError
 from turnwise.settings import Settings
 
@@ -18,7 +18,7 @@ async def connect_temporal(settings: Settings) -> Client:
         config["target_host"] = f"127.0.0.1:{settings.temporal_port}"
     target = config.get("target_host", "")
     try:
-        return await Client.connect(**config, data_converter=pydantic_data_converter)
+        return await Client.connect(**config, data_converter=data_converter)
     except (RuntimeError, ValueError) as error:
         hint = "check TEMPORAL_ADDRESS" if settings.external_temporal else "is `turnwise up` running?"
         raise SetupError(f"No Temporal server answers at {target} ({hint}).") from error

@@ -42,6 +42,8 @@ class RunRequest(BaseModel):
 class RunInput(RunRequest):
     content_ref: str | None = None
     """Where `prompt` and `engine_options` are stored when they are too large for Temporal's history."""
+    registered: bool = False
+    """Set by our own client, which brings the run into the store itself; otherwise its workflow does that first."""
 
 
 class RunContent(BaseModel):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from pydantic import JsonValue
+
 from turnwise.errors import RUN_CANCELED
 from turnwise.fcmp.events import AutoDecided, ErrorInfo, EventData, FcmpEvent, MessageFinal, ReplyAccepted
 from turnwise.fcmp.jsonvalue import JsonObject

@@ -4,12 +4,12 @@ import json
 
 import pytest
 from temporalio.client import WorkflowHistory
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import Replayer
 from temporalio.workflow import NondeterminismError
 
 from tests.golden import FOLDER
 from tests.golden.paths import PATHS
+from turnwise.converter import data_converter
 from turnwise.runtime.worker import workflow_runner
 from turnwise.workflows import RunWorkflow
 
@@ -18,7 +18,7 @@ HISTORIES = {file.stem: file.read_text() for file in sorted(FOLDER.glob("*.json"
 
 @pytest.fixture(scope="module")
 def replayer() -> Replayer:
-    return Replayer(workflows=[RunWorkflow], data_converter=pydantic_data_converter, workflow_runner=workflow_runner())
+    return Replayer(workflows=[RunWorkflow], data_converter=data_converter, workflow_runner=workflow_runner())
 
 
 def read(text: str) -> WorkflowHistory:

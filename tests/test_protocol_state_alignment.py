@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 import pytest
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
+
+from tests.stored_runs import CANCELED, StoredRun, decision, open_question, reply
 from turnwise import contracts
 from turnwise.errors import ORCHESTRATOR_RESTART_INTERRUPTED, RUN_CANCELED, TURN_FAILED
 from turnwise.fcmp import factories
@@ -15,8 +17,6 @@ from turnwise.runs import RunInput
 from turnwise.statechart import TERMINAL, TRANSITIONS, Event, State, Transition
 from turnwise.store import Store
 from turnwise.store.records import AuditEntry, AuditRecord, RunView
-
-from tests.stored_runs import CANCELED, StoredRun, decision, open_question, reply
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, UTC)
 ASKED = factories.Asked(open_question())

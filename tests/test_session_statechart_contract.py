@@ -7,6 +7,7 @@ from dataclasses import asdict
 import pytest
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
+
 from turnwise import contracts
 from turnwise.statechart import TERMINAL, TRANSITIONS, Event, Facts, Guard, IllegalTransition, State, step
 
@@ -67,8 +68,7 @@ def outcome(state: State, event: Event, facts: Facts) -> State | None:
     """Where the implementation goes; None when it refuses."""
     try:
         return step(state, event, facts).target
-    except IllegalTransition as refusal:
-        assert (refusal.state, refusal.event) == (state, event)
+    except IllegalTransition:
         return None
 
 
@@ -165,8 +165,9 @@ def test_a_step_takes_the_transition_of_the_contract(facts: Facts) -> None:
             assert transition.id == ids[state.value, event.value]
             assert (transition.source, transition.event) == (state, event)
         else:
-            with pytest.raises(IllegalTransition):
+            with pytest.raises(IllegalTransition) as refusal:
                 step(state, event, facts)
+            assert (refusal.value.state, refusal.value.event) == (state, event)
 
 
 def test_all_event_sequences_end_alike_in_contract_and_implementation() -> None:

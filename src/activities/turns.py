@@ -21,6 +21,7 @@ from turnwise.fcmp.events import ErrorInfo, OutputStatus
 from turnwise.fcmp.jsonvalue import json_bytes
 from turnwise.store import Store
 from turnwise.store.records import Asked, Canceled, Failed, Interrupted, Succeeded, TurnContext, TurnResult
+from turnwise.store.registration import Registration
 
 HEARTBEAT_SEC = 0.4
 ANNOUNCE_AFTER_SEC = 0.2
@@ -35,6 +36,8 @@ log = structlog.get_logger()
 class TurnRef(BaseModel):
     run_id: str
     attempt: int
+    registration: Registration | None = None
+    """With the first turn: the run itself, in case that nobody has brought it into the store yet."""
 
 
 class Turns:
@@ -47,7 +50,7 @@ class Turns:
     async def run_turn(self, ref: TurnRef) -> TurnResult:
         async with _alongside(_heartbeat(), self._announce(ref)):
             try:
-                turn = await self._store.open_turn(ref.run_id, ref.attempt)
+                turn = await self._store.open_turn(ref.run_id, ref.attempt, ref.registration)
                 writer = TurnWriter(self._store, turn)
                 result = await self._until_end(turn, writer)
                 return await uninterrupted(_finished(result, writer))
@@ -135,9 +138,9 @@ def _failed(code: str, message: str) -> Failed:
 
 
 async def _heartbeat() -> None:
-    while True:
-        activity.heartbeat()
+    while True:  # a turn that ends sooner costs the server nothing
         await asyncio.sleep(HEARTBEAT_SEC)
+        activity.heartbeat()
 
 
 @contextlib.asynccontextmanager

@@ -1,5 +1,7 @@
 """The command `turnwise`."""
 
+import io
+import os
 import sys
 
 from turnwise.cli.commands import app
@@ -8,7 +10,12 @@ __all__ = ["app", "main"]
 
 
 def main() -> None:
-    # A terminal that cannot show a character gets a substitute, not a traceback.
+    # Neither a terminal that cannot show a character nor an argument that is no text may lead to a traceback.
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
-    app(prog_name="turnwise")
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    sys.argv = [os.fsencode(argument).decode(errors="replace") for argument in sys.argv]
+    try:
+        app(prog_name="turnwise")
+    except ModuleNotFoundError as error:
+        sys.exit(f"The package {error.name} is missing; install Turnwise again (pip install turnwise).")

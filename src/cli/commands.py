@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from turnwise.cli.execution import execute
+from turnwise.cli.execution import execute, starting
 from turnwise.cli.options import CLIENT, SERVICE, Flags, Json, RunId, output, takes
 from turnwise.statechart import State
 
@@ -24,6 +24,7 @@ RUNS = "Runs"
 @app.command(rich_help_panel=FIRST_STEPS)
 def demo() -> None:
     """Watch one run ask, get its reply and complete; in a folder of its own, gone afterwards."""
+    starting("The demonstration")
     from turnwise.cli.demo import demo
 
     execute(demo)
@@ -49,6 +50,7 @@ def up(flags: Flags) -> None:
 
     With TEMPORAL_ADDRESS set, that server is used and none is started. Ctrl-C stops; state is kept.
     """
+    starting("Turnwise")
     from turnwise.cli import processes
     from turnwise.cli.targets import Target
 
@@ -59,6 +61,7 @@ def up(flags: Flags) -> None:
 @takes(SERVICE)
 def worker(flags: Flags) -> None:
     """Start a worker, which executes runs, for the server that TEMPORAL_ADDRESS names."""
+    starting("The worker")
     from turnwise.cli import processes
     from turnwise.cli.targets import Target
 
@@ -69,6 +72,7 @@ def worker(flags: Flags) -> None:
 @takes(SERVICE)
 def api(flags: Flags) -> None:
     """Start the HTTP API, for the server that TEMPORAL_ADDRESS names."""
+    starting("The API")
     from turnwise.cli import processes
     from turnwise.cli.targets import Target
 

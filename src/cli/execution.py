@@ -1,6 +1,5 @@
 """Runs a command to its exit code; what goes wrong is told in one sentence, never in a traceback."""
 
-import asyncio
 import sys
 import warnings
 from collections.abc import Callable, Coroutine
@@ -21,6 +20,8 @@ class ExitCode(IntEnum):
 
 
 def execute(work: Callable[[], Coroutine[None, None, ExitCode]], output: Output = Output.TEXT) -> None:
+    import asyncio  # here, because `--help` needs none
+
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
     try:
@@ -29,6 +30,12 @@ def execute(work: Callable[[], Coroutine[None, None, ExitCode]], output: Output 
         report(error, output)
         code = ExitCode.FAILED
     raise typer.Exit(code)
+
+
+def starting(name: str) -> None:
+    """Says at once that something happens: loading what a service needs takes a second or two."""
+    sys.stdout.write(f"{name} is starting …{chr(13) if sys.stdout.isatty() else chr(10)}")
+    sys.stdout.flush()
 
 
 def report(error: TurnwiseError, output: Output) -> None:

@@ -32,14 +32,17 @@ CLIENT = ("data_dir", "temporal_port", "database_url", "task_queue")
 """What a command needs to find a Turnwise that runs."""
 SERVICE = ("data_dir", "api_host", "api_port", "temporal_port", "temporal_ui_port", "database_url", "task_queue")
 
-_SETTINGS: dict[str, tuple[type, str]] = {
-    "data_dir": (Path, "Folder where state is kept (TURNWISE_DATA_DIR, else .turnwise)."),
-    "api_host": (str, "Address of the API (TURNWISE_API_HOST, else 127.0.0.1)."),
-    "api_port": (int, "Port of the API (TURNWISE_API_PORT, else 8000)."),
-    "temporal_port": (int, "Port of the embedded Temporal server (TURNWISE_TEMPORAL_PORT, else 7233)."),
-    "temporal_ui_port": (int, "Port of its Web UI (TURNWISE_TEMPORAL_UI_PORT, else 8233)."),
-    "database_url": (str, "postgresql://… or sqlite:///… (TURNWISE_DATABASE_URL, else SQLite in the data folder)."),
-    "task_queue": (str, "Temporal task queue (TURNWISE_TASK_QUEUE, else turnwise)."),
+_SETTINGS: dict[str, tuple[object, str]] = {
+    "data_dir": (Path | None, "Folder where state is kept (TURNWISE_DATA_DIR, else .turnwise)."),
+    "api_host": (str | None, "Address of the API (TURNWISE_API_HOST, else 127.0.0.1)."),
+    "api_port": (int | None, "Port of the API (TURNWISE_API_PORT, else 8000)."),
+    "temporal_port": (int | None, "Port of the embedded Temporal server (TURNWISE_TEMPORAL_PORT, else 7233)."),
+    "temporal_ui_port": (int | None, "Port of its Web UI (TURNWISE_TEMPORAL_UI_PORT, else 8233)."),
+    "database_url": (
+        str | None,
+        "postgresql://… or sqlite:///… (TURNWISE_DATABASE_URL, else a file in the data folder).",
+    ),
+    "task_queue": (str | None, "Temporal task queue (TURNWISE_TASK_QUEUE, else turnwise)."),
 }
 
 
@@ -62,7 +65,8 @@ def takes(settings: tuple[str, ...]) -> Callable[[Callable[Concatenate[Flags, P]
 
 
 def _option(name: str) -> inspect.Parameter:
-    kind, text = _SETTINGS[name]
+    annotation, text = _SETTINGS[name]
     option = typer.Option(help=text, show_default=False, rich_help_panel="Settings")
-    annotation = Annotated[kind | None, option]
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[annotation, option]
+    )

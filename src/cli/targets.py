@@ -1,15 +1,19 @@
 """Which Turnwise a command works on, and how to name the same one in another command."""
 
+import contextlib
 import shlex
 import shutil
 import sys
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from turnwise.cli.options import CLIENT, Flags
+from turnwise.client import Turnwise, connect
 from turnwise.errors import SetupError
+from turnwise.runtime.logs import configure_logs
 from turnwise.settings import Settings
 
 
@@ -35,7 +39,16 @@ class Target:
                 words += [_option(flag), "URL" if flag == "database_url" else str(self.flags[flag])]
         return shlex.join(words)
 
-    def require_store(self) -> None:
+    @contextlib.asynccontextmanager
+    async def connect(self) -> AsyncIterator[Turnwise]:
+        """The client that commands on runs work with."""
+        # Only what goes wrong, and not into the output.
+        configure_logs("warning")
+        self._require_store()
+        async with connect(self.settings) as turnwise:
+            yield turnwise
+
+    def _require_store(self) -> None:
         """A command that looks at runs must not make an empty database beside the real one."""
         settings = self.settings
         if settings.database_url is None and not (settings.data_dir / "turnwise.db").exists():

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import fcntl
-import signal
 import socket
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -62,6 +61,7 @@ async def connected(settings: Settings) -> AsyncIterator[Parts]:
     store = Store(settings.store_url)
     try:
         await store.open()
+        await ensure_search_attributes(temporal)
         yield Parts(settings, temporal, store, default_engines())
     except Unavailable as error:
         raise SetupError(error.message) from error
@@ -71,7 +71,6 @@ async def connected(settings: Settings) -> AsyncIterator[Parts]:
 
 @contextlib.asynccontextmanager
 async def working(parts: Parts) -> AsyncIterator[None]:
-    await ensure_search_attributes(parts.temporal)
     async with build_worker(parts.temporal, parts.store, parts.engines, task_queue=parts.settings.task_queue):
         yield
 
@@ -107,7 +106,7 @@ class _ApiServer(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Signals are the process's, which stops its parts in order; `until_stopped` takes them."""
+        """Signals are the process's, which stops its parts in order."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -117,15 +116,6 @@ class _ApiServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._store.end_watches()
         await super().shutdown(sockets)
-
-
-async def until_stopped() -> None:
-    """Returns on Ctrl-C or SIGTERM."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
-    await stop.wait()
 
 
 def _make_data_dir(settings: Settings) -> None:

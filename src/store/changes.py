@@ -7,17 +7,21 @@ Losing a notification costs time, never data: a watcher reads the log from its o
 import asyncio
 import contextlib
 import sqlite3
+import uuid
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 import psycopg
 import structlog
 
+from turnwise.errors import Unavailable
 from turnwise.store.database import Database
+from turnwise.store.records import Glance
 
 CHANNEL = "turnwise_runs"
 SLOW_POLL_SEC = 2.0
 SQLITE_POLL_SEC = 0.01
 RECONNECT_SEC = 1.0
+MAX_UNREAD = 1000
 
 log = structlog.get_logger()
 
@@ -26,16 +30,28 @@ Versions = Callable[[list[str]], Awaitable[Mapping[str, int]]]
 
 class Subscription:
     def __init__(self) -> None:
-        self._news = asyncio.Event()
+        self._woken = asyncio.Event()
+        self._news: list[Glance] = []
+        self._must_look = False
+        self.ended = False
+        self._origin = uuid.uuid4().hex
 
-    def wake(self) -> None:
-        self._news.set()
+    def wake(self, news: Glance | None) -> None:
+        """With the news themselves when they come from this process; without when only their existence is known."""
+        if news is None or len(self._news) >= MAX_UNREAD:
+            self._must_look = True
+        else:
+            self._news.append(news)
+        self._woken.set()
 
-    async def wait(self) -> None:
-        """Returns on news, or after a while without: then too the log is worth a look."""
+    async def wait(self) -> list[Glance]:
+        """What has come since; an empty list when the log itself must be looked at, as from time to time it is."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._news.wait(), SLOW_POLL_SEC)
-        self._news.clear()
+            await asyncio.wait_for(self._woken.wait(), SLOW_POLL_SEC)
+        self._woken.clear()
+        news, self._news = self._news, []
+        must_look, self._must_look = self._must_look, False
+        return [] if must_look else news
 
 
 class Changes:
@@ -45,7 +61,6 @@ class Changes:
         self._subscriptions: dict[str, set[Subscription]] = {}
         self._watched = asyncio.Event()
         self._listener: asyncio.Task[None] | None = None
-        self.ended = False
 
     def start(self) -> None:
         follow = self._follow_sqlite if self._database.is_sqlite else self._follow_postgres
@@ -73,20 +88,24 @@ class Changes:
 
     def end_watches(self) -> None:
         """The process is about to stop: every watcher is told to leave, and resumes elsewhere from its cursor."""
-        self.ended = True
         for subscriptions in self._subscriptions.values():
             for subscription in subscriptions:
-                subscription.wake()
+                subscription.ended = True
+                subscription.wake(None)
 
-    def notify(self, run_id: str) -> None:
+    def notify(self, run_id: str, news: Glance | None = None) -> None:
         for subscription in self._subscriptions.get(run_id, ()):
-            subscription.wake()
+            subscription.wake(news)
+
+    def notice(self, run_id: str) -> str:
+        """What a commit tells others through PostgreSQL; our own watchers have the news already."""
+        return f"{self._origin} {run_id}"
 
     async def _keep(self, follow: Callable[[], Awaitable[None]]) -> None:
         while True:
             try:
                 await follow()
-            except (psycopg.Error, sqlite3.Error, OSError) as error:
+            except (psycopg.Error, sqlite3.Error, Unavailable, OSError) as error:
                 log.warning("changes.listener_lost", reason=str(error))
             await asyncio.sleep(RECONNECT_SEC)
 
@@ -95,21 +114,21 @@ class Changes:
         async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
             await connection.execute(f"LISTEN {CHANNEL}")
             async for notification in connection.notifies():
-                self.notify(notification.payload)
+                origin, _, run_id = notification.payload.partition(" ")
+                if origin != self._origin:
+                    self.notify(run_id)
 
     async def _follow_sqlite(self) -> None:
-        """`data_version` changes when another connection commits; asking costs microseconds and takes no lock."""
-        with contextlib.closing(sqlite3.connect(self._database.url.database or "", isolation_level=None)) as connection:
-            seen: dict[str, int] = {}
-            last = -1
-            while True:
-                await self._watched.wait()
-                current = connection.execute("PRAGMA data_version").fetchone()[0]
-                if current != last:
-                    last = current
-                    versions = await self._versions(list(self._subscriptions))
-                    for run_id, version in versions.items():
-                        if seen.get(run_id) != version:
-                            self.notify(run_id)
-                    seen = dict(versions)
-                await asyncio.sleep(SQLITE_POLL_SEC)
+        seen: dict[str, int] = {}
+        last = -1
+        while True:
+            await self._watched.wait()
+            current = await self._database.foreign_commits()
+            if current != last:
+                last = current
+                versions = await self._versions(list(self._subscriptions))
+                for run_id, version in versions.items():
+                    if seen.get(run_id) != version:
+                        self.notify(run_id)
+                seen = dict(versions)
+            await asyncio.sleep(SQLITE_POLL_SEC)

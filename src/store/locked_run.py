@@ -12,7 +12,7 @@ from turnwise.fcmp.jsonvalue import JsonObject, iso, json_text
 from turnwise.fcmp.schema import validate
 from turnwise.runs import RunInput
 from turnwise.statechart import TERMINAL, Event, Facts, State, Transition, step
-from turnwise.store.records import AuditEntry
+from turnwise.store.records import AuditEntry, Glance, StoredEvent
 from turnwise.store.tables import audit, events, runs
 
 # Statements are built once: on the way of every transition, building one costs more than running it.
@@ -38,6 +38,9 @@ _MUTABLE = (
 )
 _SAVE = update(runs).where(runs.c.run_id == bindparam("run")).values({name: bindparam(name) for name in _MUTABLE})
 
+NEWS = "turnwise.news"
+"""Where a transaction leaves, in its connection's info, what it will have published once it is committed."""
+
 
 class LockedRun:
     """Holds the row's lock until the transaction ends, which is what makes `seq` contiguous."""
@@ -47,6 +50,7 @@ class LockedRun:
         self._row = row
         self._values = {name: row[name] for name in _MUTABLE}
         self._new_events: list[dict[str, object]] = []
+        self._published: list[StoredEvent] = []
         self._new_audit: list[dict[str, object]] = []
         self.run_id: str = row["run_id"]
         self.now = datetime.now(UTC)
@@ -117,6 +121,7 @@ class LockedRun:
         validate(event)
         body = json_text(event)
         self._new_events.append({"run_id": self.run_id, "seq": seq, "key": key, "body": body})
+        self._published.append(StoredEvent(seq, body))
 
     def record(self, entry: AuditEntry) -> None:
         """Adds to the audit trail, which no watcher sees."""
@@ -146,6 +151,7 @@ class LockedRun:
         if self._new_audit:
             self._connection.execute(_ADD_AUDIT, self._new_audit)
         self._connection.execute(_SAVE, {"run": self.run_id, **self._values})
+        self._connection.info[NEWS] = Glance(self.state, int(self._values["last_seq"]), self._published, None)
 
     def _next(self, counter: str) -> int:
         self._values[counter] += 1

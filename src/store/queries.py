@@ -3,7 +3,6 @@
 import base64
 import binascii
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import orjson
 from sqlalchemy import Connection, RowMapping, Select, bindparam, select, tuple_
@@ -13,7 +12,7 @@ from turnwise.fcmp.events import ErrorInfo
 from turnwise.fcmp.questions import OpenQuestion
 from turnwise.runs import RunInput
 from turnwise.statechart import State
-from turnwise.store.records import AuditRecord, LiveMessage, RunPage, RunView, StoredEvent
+from turnwise.store.records import AuditRecord, Glance, LiveMessage, RunPage, RunView, StoredEvent
 from turnwise.store.tables import audit, events, interactions, live_messages, runs
 
 PREVIEW_LENGTH = 200
@@ -79,16 +78,6 @@ def read_audit(connection: Connection, run_id: str, after: int, limit: int) -> l
 def read_versions(connection: Connection, run_ids: Sequence[str]) -> Mapping[str, int]:
     rows = connection.execute(select(runs.c.run_id, runs.c.version).where(runs.c.run_id.in_(run_ids)))
     return {row.run_id: row.version for row in rows}
-
-
-@dataclass(frozen=True, slots=True)
-class Glance:
-    """One consistent look at a run from a cursor: what a watcher needs next."""
-
-    state: State
-    last_seq: int
-    events: list[StoredEvent]
-    live: LiveMessage | None
 
 
 def glance(connection: Connection, run_id: str, after: int, limit: int) -> Glance:

@@ -1,5 +1,6 @@
 """What the store takes and gives: plain models, no SQL."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
@@ -150,8 +151,19 @@ class Interaction(BaseModel):
     resolution: Resolution | None = Field(discriminator="resolution_mode")
 
 
-class StoredEvent(BaseModel):
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
     """A record of the log with its text as written, so that nobody encodes it a second time."""
 
     seq: int
     body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What a watcher needs next: one look at a run from a cursor, or what one commit has brought."""
+
+    state: State
+    last_seq: int
+    events: list[StoredEvent]
+    live: LiveMessage | None

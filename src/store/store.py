@@ -10,9 +10,11 @@ from turnwise.statechart import State
 from turnwise.store import blobs, interactions, migrations, queries, registration, turns
 from turnwise.store.changes import CHANNEL, Changes
 from turnwise.store.database import Database
+from turnwise.store.locked_run import NEWS
 from turnwise.store.records import (
     AuditEntry,
     AuditRecord,
+    Glance,
     Interaction,
     LiveMessage,
     Output,
@@ -57,8 +59,8 @@ class Store:
     async def register(self, new: Registration) -> bool:
         return await self._change(new.run_id, lambda connection: registration.register(connection, new))
 
-    async def open_turn(self, run_id: str, attempt: int) -> TurnContext:
-        return await self._change(run_id, lambda connection: turns.open_turn(connection, run_id, attempt))
+    async def open_turn(self, run_id: str, attempt: int, new: Registration | None = None) -> TurnContext:
+        return await self._change(run_id, lambda connection: turns.open_turn(connection, run_id, attempt, new))
 
     async def write_output(self, run_id: str, attempt: int, outputs: list[Output], entries: list[AuditEntry]) -> None:
         await self._change(run_id, lambda c: turns.write_output(c, run_id, attempt, outputs, entries))
@@ -109,13 +111,14 @@ class Store:
         return await self._database.read(lambda c: queries.read_versions(c, run_ids))
 
     async def _change(self, run_id: str, work: Callable[[Connection], T]) -> T:
-        def transaction(connection: Connection) -> T:
+        def transaction(connection: Connection) -> tuple[T, Glance | None]:
+            connection.info.pop(NEWS, None)
             result = work(connection)
             if not self._database.is_sqlite:
                 # Delivered by PostgreSQL when, and only if, this transaction commits.
-                connection.execute(select(func.pg_notify(CHANNEL, run_id)))
-            return result
+                connection.execute(select(func.pg_notify(CHANNEL, self._changes.notice(run_id))))
+            return result, connection.info.pop(NEWS, None)
 
-        result = await self._database.write(transaction)
-        self._changes.notify(run_id)
+        result, news = await self._database.write(transaction)
+        self._changes.notify(run_id, news)
         return result

@@ -11,8 +11,9 @@ from turnwise.fcmp.questions import OpenQuestion
 from turnwise.statechart import TERMINAL, Event, State
 from turnwise.store.blobs import load_blob
 from turnwise.store.interactions import load_interaction
-from turnwise.store.locked_run import LockedRun
-from turnwise.store.records import AuditEntry, LiveMessage, Output, TurnClosing, TurnContext
+from turnwise.store.locked_run import NEWS, LockedRun
+from turnwise.store.records import AuditEntry, Glance, LiveMessage, Output, TurnClosing, TurnContext
+from turnwise.store.registration import Registration, register
 from turnwise.store.tables import interactions, live_messages, request_interactive_runtime, runs
 from turnwise.store.upserts import Upsert
 
@@ -27,6 +28,7 @@ _TOUCH_IF_OPEN = (
         runs.c.closed_attempt < bindparam("turn"),
     )
     .values(version=runs.c.version + 1)
+    .returning(runs.c.last_seq)
 )
 _LIVE = select(live_messages).where(live_messages.c.run_id == bindparam("run"))
 _DROP_LIVE = delete(live_messages).where(live_messages.c.run_id == bindparam("run"))
@@ -35,8 +37,10 @@ _PUT_HANDLE = Upsert(request_interactive_runtime, key=["request_id"])
 _ADD_QUESTION = insert(interactions)
 
 
-def open_turn(connection: Connection, run_id: str, attempt: int) -> TurnContext:
+def open_turn(connection: Connection, run_id: str, attempt: int, new: Registration | None) -> TurnContext:
     """The turn starts now: TR-01. Repeating the call for the same open turn changes nothing."""
+    if new is not None:
+        register(connection, new)
     run = LockedRun.load(connection, run_id)
     if not run.is_open(attempt):
         if attempt != run.attempt + 1 or attempt <= run.closed_attempt or run.state is not State.QUEUED:
@@ -73,8 +77,10 @@ def write_output(
 
 def write_live_text(connection: Connection, run_id: str, attempt: int, message: LiveMessage) -> None:
     """The text of the message being written, as far as it goes."""
-    if connection.execute(_TOUCH_IF_OPEN, {"run": run_id, "turn": attempt}).rowcount == 0:
+    last_seq = connection.execute(_TOUCH_IF_OPEN, {"run": run_id, "turn": attempt}).scalar()
+    if last_seq is None:
         raise TurnFenced(f"Turn {attempt} of run '{run_id}' is closed and may not write.")
+    connection.info[NEWS] = Glance(State.RUNNING, last_seq, [], message)
     _PUT_LIVE(
         connection,
         {

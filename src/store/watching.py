@@ -9,7 +9,7 @@ from turnwise.statechart import TERMINAL
 from turnwise.store import queries
 from turnwise.store.changes import RECONNECT_SEC, Changes
 from turnwise.store.database import Database
-from turnwise.store.records import LiveMessage, RunView, StoredEvent
+from turnwise.store.records import Glance, LiveMessage, RunView, StoredEvent
 
 BATCH = 500
 
@@ -54,22 +54,39 @@ async def watch(database: Database, changes: Changes, run_id: str, cursor: int) 
             for event in look.events:
                 yield event
                 cursor = event.seq
-            if cursor == look.last_seq and look.state in TERMINAL:
+            if cursor < look.last_seq:
+                look = await _look_again(database, run_id, cursor)
+                continue
+            if look.state in TERMINAL:
                 return
-            if cursor == look.last_seq:
-                delta = _delta(sent, look.live)
+            delta = _delta(sent, look.live)
+            if delta is not None:
                 sent = look.live
-                if delta is not None:
-                    yield delta
-                elif not look.events:
-                    yield Idle()
-                if changes.ended:
-                    return
-                await subscription.wait()
-            look = await _look_again(database, run_id, cursor)
+                yield delta
+            elif not look.events:
+                yield Idle()
+            if subscription.ended:
+                return
+            look = _pushed(await subscription.wait(), look, cursor) or await _look_again(database, run_id, cursor)
 
 
-async def _look_again(database: Database, run_id: str, cursor: int) -> queries.Glance:
+def _pushed(news: list[Glance], before: Glance, cursor: int) -> Glance | None:
+    """The news of this process as one look, without asking the database; None when they do not join up."""
+    state, events, live = before.state, list[StoredEvent](), before.live
+    for each in news:
+        if each.last_seq < cursor:
+            continue  # a look at the database has overtaken it
+        following = [event for event in each.events if event.seq > cursor]
+        if each.last_seq != cursor + len(following):
+            return None
+        if following and live is not before.live:
+            return None  # more text, and then an event that may be the end of just this text
+        state, cursor, live = each.state, each.last_seq, each.live or live
+        events += following
+    return Glance(state, cursor, events, live) if news else None
+
+
+async def _look_again(database: Database, run_id: str, cursor: int) -> Glance:
     """A watcher outlives its database being away for a while."""
     while True:
         try:

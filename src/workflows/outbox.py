@@ -32,13 +32,13 @@ class Outbox:
         self._on_cancel = on_cancel
 
     async def register(self, run_input: RunInput) -> None:
-        registration = Registration(
-            run_id=self._run_id, execution_id=workflow.info().first_execution_run_id, input=run_input
-        )
         try:
-            await self._done(_local(Publishing.register, registration))
+            await self._done(_local(Publishing.register, self.registration(run_input)))
         except ActivityError as error:
             raise error.cause or error from error
+
+    def registration(self, run_input: RunInput) -> Registration:
+        return Registration(run_id=self._run_id, execution_id=workflow.info().first_execution_run_id, input=run_input)
 
     async def resolve(self, resolution: Resolution) -> Resolution | None:
         """What was committed: this resolution, unless an earlier one was, or the run had ended."""

@@ -59,7 +59,7 @@ class Carried(BaseModel):
     refused_signals: int = 0
 
 
-@workflow.defn
+@workflow.defn(sandboxed=False)
 class RunWorkflow:
     @workflow.init
     def __init__(self, request: JsonValue = None, carried: JsonValue = None) -> None:
@@ -72,7 +72,7 @@ class RunWorkflow:
         self._deadline_reported = before.deadline_reported
         self._last_receipt = before.last_receipt
         self._refused_signals = before.refused_signals
-        self._registered = carried is not None
+        self._registered = carried is not None or self._input.registered
         self._publishing = False
         self._canceling = False
         self._closed: TurnClosing | None = None
@@ -112,7 +112,12 @@ class RunWorkflow:
         self._show()
         turn = workflow.start_activity_method(
             Turns.run_turn,
-            TurnRef(run_id=self._run_id, attempt=self._attempt),
+            TurnRef(
+                run_id=self._run_id,
+                attempt=self._attempt,
+                # Should the client have died before it could register the run, its first turn does.
+                registration=self._outbox.registration(self._input) if self._attempt == 1 else None,
+            ),
             start_to_close_timeout=TURN_TIMEOUT,
             heartbeat_timeout=HEARTBEAT_TIMEOUT,
             retry_policy=RetryPolicy(maximum_attempts=1),

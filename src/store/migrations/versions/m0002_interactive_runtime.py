@@ -1,6 +1,7 @@
 """`request_interactive_runtime` with its four fields, carrying over the rows of the older table if there is one."""
 
 import json
+import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -25,12 +26,11 @@ def upgrade() -> None:
         return
     if DROPPED.isdisjoint(column["name"] for column in inspector.get_columns(TABLE)):
         return
+    primary_key = inspector.get_pk_constraint(TABLE)["name"]
     op.rename_table(TABLE, OLDER)
-    if bind.dialect.name == "postgresql":
+    if bind.dialect.name == "postgresql" and primary_key:
         # The primary key's index keeps its name through the rename, and the new table wants that name.
-        for constraint in [inspector.get_pk_constraint(TABLE)["name"]]:
-            if constraint:
-                op.execute(f'ALTER TABLE {OLDER} RENAME CONSTRAINT "{constraint}" TO {OLDER}_pkey')
+        op.execute(f'ALTER TABLE {OLDER} RENAME CONSTRAINT "{primary_key}" TO {OLDER}_pkey')
     table = _create()
     older = sa.table(OLDER)
     rows = bind.execute(sa.select(sa.text("*")).select_from(older)).mappings().all()
@@ -68,4 +68,9 @@ def _timeout(row: Mapping[str, Any]) -> float:
         profile = {}
     if isinstance(profile, dict):
         candidates += [profile.get("session_timeout_sec"), profile.get("effective_session_timeout_sec")]
-    return next((float(c) for c in candidates if isinstance(c, int | float)), DEFAULT_TIMEOUT_SEC)
+    return next((float(candidate) for candidate in candidates if _is_seconds(candidate)), DEFAULT_TIMEOUT_SEC)
+
+
+def _is_seconds(value: object) -> bool:
+    """JSON as Python reads it also has `true`, `NaN` and integers that no column holds."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= sys.float_info.max

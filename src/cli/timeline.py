@@ -1,0 +1,76 @@
+"""The log of a run, one event a line: seconds since its start, number, type, and the gist of it."""
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from turnwise.cli.consoles import clean
+from turnwise.cli.rendering import gist, seconds_between, span
+from turnwise.fcmp.events import DATA_MODELS, FcmpEvent
+from turnwise.store.records import RunView, StoredEvent
+from turnwise.store.watching import Delta, Frame, Snapshot
+
+OFFSET_WIDTH, SEQ_WIDTH, TYPE_WIDTH = 10, 4, 31
+
+
+class Timeline:
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._started_at = ""
+        self._writing: Live | None = None
+        self._text = ""
+
+    def show(self, frame: Frame) -> FcmpEvent | None:
+        """Returns the event, if the frame was one."""
+        match frame:
+            case Snapshot(run=run, message=message):
+                self._begin(run)
+                if message is not None:
+                    self._show_text(message.text)
+            case Delta(offset=offset, text=text):
+                self._show_text(self._text[:offset] + text)
+            case StoredEvent(body=body):
+                event = FcmpEvent.model_validate_json(body)
+                self._show_event(event)
+                return event
+            case _:
+                pass
+        return None
+
+    def close(self) -> None:
+        """Leaves the screen in order."""
+        if self._writing is not None:
+            self._writing.stop()
+        self._writing, self._text = None, ""
+
+    def _begin(self, run: RunView) -> None:
+        self._started_at = run.created_at
+
+    def _show_event(self, event: FcmpEvent) -> None:
+        self.close()
+        data = DATA_MODELS[event.type].model_validate(event.data)
+        offset = span(max(seconds_between(self._started_at, event.ts), 0))
+        self._console.print(_row(offset, str(event.seq), event.type.value, gist(data)))
+
+    def _show_text(self, text: str) -> None:
+        """The message being written grows in place; in a pipe it comes once, complete."""
+        if not self._console.is_terminal:
+            return
+        self._text = text
+        row = _row("", "…", "being written", Text(clean(text)))
+        if self._writing is None:
+            self._writing = Live(row, console=self._console, auto_refresh=False, transient=True)
+            self._writing.start(refresh=True)
+        else:
+            self._writing.update(row, refresh=True)
+
+
+def _row(offset: str, seq: str, kind: str, what: Text) -> Table:
+    row = Table.grid(padding=(0, 2, 0, 0), expand=False)
+    row.add_column(width=OFFSET_WIDTH, justify="right", style="quiet", no_wrap=True)
+    row.add_column(width=SEQ_WIDTH, justify="right", style="quiet", no_wrap=True)
+    row.add_column(width=TYPE_WIDTH, no_wrap=True)
+    row.add_column(overflow="fold")
+    row.add_row(offset, seq, Text(kind), what)
+    return row
