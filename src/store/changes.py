@@ -34,7 +34,6 @@ class Subscription:
         self._news: list[Glance] = []
         self._must_look = False
         self.ended = False
-        self._origin = uuid.uuid4().hex
 
     def wake(self, news: Glance | None) -> None:
         """With the news themselves when they come from this process; without when only their existence is known."""
@@ -61,6 +60,7 @@ class Changes:
         self._subscriptions: dict[str, set[Subscription]] = {}
         self._watched = asyncio.Event()
         self._listener: asyncio.Task[None] | None = None
+        self._origin = uuid.uuid4().hex
 
     def start(self) -> None:
         follow = self._follow_sqlite if self._database.is_sqlite else self._follow_postgres

@@ -68,9 +68,11 @@ def _timeout(row: Mapping[str, Any]) -> float:
         profile = {}
     if isinstance(profile, dict):
         candidates += [profile.get("session_timeout_sec"), profile.get("effective_session_timeout_sec")]
-    return next((float(candidate) for candidate in candidates if _is_seconds(candidate)), DEFAULT_TIMEOUT_SEC)
+    return next((seconds for seconds in map(_seconds, candidates) if seconds is not None), DEFAULT_TIMEOUT_SEC)
 
 
-def _is_seconds(value: object) -> bool:
+def _seconds(value: object) -> float | None:
     """JSON as Python reads it also has `true`, `NaN` and integers that no column holds."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= sys.float_info.max
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= sys.float_info.max:
+        return float(value)
+    return None
