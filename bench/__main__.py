@@ -14,8 +14,6 @@ from pathlib import Path
 
 from rich.console import Console
 from temporalio.client import Client
-from turnwise.runtime.temporal_server import HOST, ServerOptions, embedded_temporal
-from turnwise.settings import Settings
 
 from bench.bare import Bare, bare_worker
 from bench.history import measure_history
@@ -27,6 +25,8 @@ from bench.report import print_table, save_json
 from bench.stream import measure_stream
 from bench.throughput import measure_throughput
 from bench.turnwise_runs import turnwise_side
+from turnwise.runtime.temporal_server import HOST, ServerOptions, embedded_temporal
+from turnwise.settings import Settings
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -54,7 +54,7 @@ async def measure(effort: Effort, data_dir: Path) -> list[Measure]:
             console.print("Latency, one run at a time …")
             measures = await measure_latency(bare, turnwise, effort.latency_rounds, warm_up=20)
             console.print("Runs per second …")
-            measures.append(await measure_throughput(bare, turnwise, effort.throughput_rounds, effort.runs_each))
+            measures += await measure_throughput(bare, turnwise, effort.throughput_rounds, effort.runs_each)
             measures += await measure_history(bare, turnwise)
             console.print("Events to an SSE client …")
             stream = await measure_stream(turnwise, effort.streamed_runs)

@@ -3,13 +3,12 @@
 import asyncio
 from collections.abc import AsyncGenerator
 
+from bench import moments
 from turnwise.engines import Engines
 from turnwise.engines.protocol import Ask, Done, TextDelta, ToolCalled, TurnOutput
 from turnwise.fcmp.jsonvalue import JsonObject
 from turnwise.fcmp.questions import Kind, Question
 from turnwise.store.records import TurnContext
-
-from bench import moments
 
 STREAMED_EVENTS = 100
 STREAM_PAUSE_SEC = 0.015

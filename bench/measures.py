@@ -8,12 +8,13 @@ class Bound(StrEnum):
     RATIO_AT_MOST = "ratio_at_most"
     RATIO_AT_LEAST = "ratio_at_least"
     VALUE_BELOW = "value_below"
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     bound: Bound
-    limit: float
+    limit: float = 0.0
 
     def __str__(self) -> str:
         match self.bound:
@@ -23,6 +24,8 @@ class Target:
                 return f"≥ {self.limit:g} × bare"
             case Bound.VALUE_BELOW:
                 return f"< {self.limit:g}"
+            case Bound.NONE:
+                return "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +52,14 @@ class Measure:
                 return self.ratio is not None and self.ratio >= self.target.limit
             case Bound.VALUE_BELOW:
                 return self.turnwise < self.target.limit
+            case Bound.NONE:
+                return self.turnwise == 0
 
 
 LATENCY = Target(Bound.RATIO_AT_MOST, 1.3)
 THROUGHPUT = Target(Bound.RATIO_AT_LEAST, 0.75)
 MEMORY = Target(Bound.RATIO_AT_MOST, 1.3)
+NONE_FAILED = Target(Bound.NONE)
 STREAM = Target(Bound.VALUE_BELOW, 5.0)
 
 

@@ -5,11 +5,11 @@ from asyncio.subprocess import Process
 from dataclasses import dataclass
 
 import psutil
-from turnwise.settings import Settings
 
 from bench.child import child, next_line
 from bench.measures import MEMORY, Measure
 from bench.sides import Side
+from turnwise.settings import Settings
 
 WARM_UP_RUNS = 100
 """Waiting before the first look, so that what a worker loads once is not counted as the runs'."""

@@ -14,7 +14,7 @@ TARGET = "#1d1f24"
 
 def save_plot(measures: list[Measure], path: Path) -> None:
     compared = [measure for measure in measures if measure.ratio is not None]
-    alone = [measure for measure in measures if measure.ratio is None]
+    alone = [measure for measure in measures if measure.bare is None]
     figure = Figure(figsize=(11, 0.62 * len(measures) + 2.2), layout="constrained")
     upper, lower = figure.subplots(2, 1, height_ratios=[len(compared), len(alone) + 0.6])
     _draw_compared(upper, compared)

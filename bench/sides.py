@@ -7,6 +7,10 @@ from temporalio.client import Client
 ANSWER = "blue"
 
 
+class RunBroken(Exception):
+    """A run ended otherwise than it should."""
+
+
 class TwoTurnRun(Protocol):
     @property
     def id(self) -> str: ...

@@ -8,14 +8,14 @@ from collections.abc import AsyncIterator
 
 import orjson
 import uvicorn
-from turnwise.api.app import create_app
-from turnwise.api.services import Services
-from turnwise.runtime.temporal_server import HOST
 
 from bench.child import child, next_line
 from bench.engine import StreamingEngine
 from bench.measures import STREAM, Measure, percentile
 from bench.turnwise_runs import TurnwiseSide
+from turnwise.api.app import create_app
+from turnwise.api.services import Services
+from turnwise.runtime.temporal_server import HOST
 
 
 async def measure_stream(side: TurnwiseSide, runs: int) -> list[Measure]:

@@ -5,6 +5,9 @@ from collections.abc import AsyncIterator
 
 from temporalio.client import Client
 from temporalio.worker import Worker
+
+from bench.engine import TwoTurnEngine, bench_engines
+from bench.sides import ANSWER, RunBroken
 from turnwise.client import Run, Turnwise
 from turnwise.connection import connect_temporal
 from turnwise.engines import Engines
@@ -12,9 +15,6 @@ from turnwise.fcmp.events import EventType
 from turnwise.runtime.worker import build_worker
 from turnwise.settings import Settings
 from turnwise.store import Store
-
-from bench.engine import TwoTurnEngine, bench_engines
-from bench.sides import ANSWER
 
 
 class TurnwiseRun:
@@ -34,7 +34,7 @@ class TurnwiseRun:
         async for event in self._events:
             if event.type is kind:
                 return
-        raise RuntimeError(f"run {self.id} ended without {kind}")
+        raise RunBroken(f"run {self.id} ended without {kind}")
 
 
 class TurnwiseSide:

@@ -24,9 +24,8 @@ async def _bare(port: int) -> None:
 
 
 async def _turnwise(port: int, data_dir: Path) -> None:
-    from turnwise.settings import Settings
-
     from bench.turnwise_runs import turnwise_side
+    from turnwise.settings import Settings
 
     async with turnwise_side(Settings(temporal_port=port, data_dir=data_dir)) as side, side.worker():
         say("ready")

@@ -1,5 +1,6 @@
 """The real parts that tests run on: one Temporal server, one PostgreSQL, and a worker."""
 
+import contextlib
 import os
 import socket
 import tempfile
@@ -10,12 +11,12 @@ from pathlib import Path
 import psycopg
 import pytest
 from temporalio.client import Client
+
+from tests.world import World, start_world
 from turnwise.connection import connect_temporal
 from turnwise.runtime.temporal_server import ServerOptions, embedded_temporal
 from turnwise.settings import Settings
 from turnwise.store import Store
-
-from tests.world import World, start_world
 
 HISTORY_LIMIT = 400
 """Where the test server suggests continue-as-new, so that a test reaches it in seconds."""
@@ -47,14 +48,20 @@ def postgres_server(scratch: Path) -> Iterator[str]:
         yield server.get_uri()
 
 
+@contextlib.contextmanager
+def postgres_database(server: str) -> Iterator[str]:
+    name = f"test_{uuid.uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE {name}")
+        yield server.replace("/postgres?", f"/{name}?")
+        admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
 @pytest.fixture
 def postgres_url(postgres_server: str) -> Iterator[str]:
     """A database of the test's own."""
-    name = f"test_{uuid.uuid4().hex}"
-    with psycopg.connect(postgres_server, autocommit=True) as admin:
-        admin.execute(f"CREATE DATABASE {name}")
-        yield postgres_server.replace("/postgres?", f"/{name}?")
-        admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with postgres_database(postgres_server) as url:
+        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -68,6 +75,34 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 async def store(store_url: str) -> AsyncIterator[Store]:
     store = Store(store_url)
+    await store.open()
+    yield store
+    await store.close()
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def shared_store_url(request: pytest.FixtureRequest, scratch: Path) -> Iterator[str]:
+    """Both databases, each one for the whole session."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{scratch / 'shared.db'}"
+    else:
+        with postgres_database(request.getfixturevalue("postgres_server")) as url:
+            yield url
+
+
+@pytest.fixture(scope="session")
+async def shared_store(shared_store_url: str) -> AsyncIterator[Store]:
+    """For tests that only look at runs of their own: making a database takes longer than they do."""
+    store = Store(shared_store_url)
+    await store.open()
+    yield store
+    await store.close()
+
+
+@pytest.fixture(scope="session")
+async def second_store(shared_store_url: str, shared_store: Store) -> AsyncIterator[Store]:
+    """What another process would have: it shares nothing with the first but the database."""
+    store = Store(shared_store_url)
     await store.open()
     yield store
     await store.close()

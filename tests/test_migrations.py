@@ -1,8 +1,11 @@
 """Bringing a database to the newest schema: from nothing, from an older table, twice, and two processes at once."""
 
 import asyncio
+import contextlib
 import multiprocessing
+import sqlite3
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -238,6 +241,18 @@ async def test_two_stores_that_open_a_fresh_database_together_both_succeed(store
     await asyncio.gather(*(store.ping() for store in stores))
     await asyncio.gather(*(store.close() for store in stores))
     assert read(engine, "alembic_version", "version_num") == [{"version_num": HEAD}]
+
+
+async def test_a_store_waits_for_somebody_who_is_just_making_the_same_file(tmp_path: Path) -> None:
+    path = tmp_path / "turnwise.db"
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as somebody:
+        somebody.execute("BEGIN IMMEDIATE")
+        somebody.execute("CREATE TABLE theirs (x INTEGER)")
+        opening = asyncio.create_task(migrate(f"sqlite:///{path}"))
+        await asyncio.sleep(0.1)
+        assert not opening.done()
+        somebody.execute("COMMIT")
+    await opening
 
 
 def _migrate_in_a_process(store_url: str, together: Any) -> None:

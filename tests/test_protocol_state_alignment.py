@@ -177,6 +177,11 @@ def test_a_transition_cannot_be_published_with_somebody_elses_cause(transition: 
 # The store: a run is brought to the transition's source, and then takes it
 
 
+@pytest.fixture
+def store(shared_store: Store) -> Store:
+    return shared_store
+
+
 async def tr_01(store: Store) -> StoredRun:
     run = await StoredRun.registered(store)
     await run.open_turn()

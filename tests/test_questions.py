@@ -88,7 +88,8 @@ def test_a_confirmation_is_answered_with_true_or_false(kind: Kind) -> None:
     asked = question(kind=kind.value)
     assert accepts(asked, True)
     assert accepts(asked, False)
-    assert not any(accepts(asked, response) for response in (1, 0, "true", "yes", None, [], {}))
+    others: list[JsonValue] = [1, 0, "true", "yes", None, [], {}]
+    assert not any(accepts(asked, response) for response in others)
 
 
 @pytest.mark.parametrize("kind", [Kind.CONFIRM, Kind.RISK_ACK])
@@ -102,7 +103,8 @@ def test_fields_are_answered_with_an_object_that_has_the_required_ones() -> None
     asked = question(kind="fill_fields", required_fields=["name", "age"])
     assert accepts(asked, {"name": "Ada", "age": 0})
     assert accepts(asked, {"name": "Ada", "age": False, "note": "more than asked"})
-    assert not any(accepts(asked, response) for response in (None, "Ada", ["name", "age"], 1))
+    others: list[JsonValue] = [None, "Ada", ["name", "age"], 1]
+    assert not any(accepts(asked, response) for response in others)
 
 
 @pytest.mark.parametrize("age", [{}, {"age": None}, {"age": ""}])
@@ -116,9 +118,8 @@ def test_a_field_that_is_missing_or_empty_is_named(age: JsonObject) -> None:
 def test_an_open_text_is_answered_with_a_text_that_is_not_empty() -> None:
     assert accepts(question(), "blue")
     assert accepts(question(), "🎨\0")
-    assert not any(
-        accepts(question(), response) for response in ("", "  \n", None, 1, True, ["blue"], {"text": "blue"})
-    )
+    others: list[JsonValue] = ["", "  \n", None, 1, True, ["blue"], {"text": "blue"}]
+    assert not any(accepts(question(), response) for response in others)
 
 
 def test_an_open_text_with_a_schema_may_be_answered_with_what_the_schema_allows() -> None:

@@ -24,12 +24,8 @@ AT_ONCE_SEC = SLOW_POLL_SEC / 2
 
 
 @pytest.fixture
-async def second_store(store: Store, store_url: str) -> AsyncIterator[Store]:
-    """What another process would have: it shares nothing with the first but the database."""
-    second = Store(store_url)
-    await second.open()
-    yield second
-    await second.close()
+def store(shared_store: Store) -> Store:
+    return shared_store
 
 
 class Watcher:

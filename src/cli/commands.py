@@ -4,8 +4,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from turnwise.cli.execution import execute, starting
+from turnwise.cli.execution import ExitCode, execute, starting
 from turnwise.cli.options import CLIENT, SERVICE, Flags, Json, RunId, output, takes
+from turnwise.cli.targets import Target
 from turnwise.statechart import State
 
 app = typer.Typer(
@@ -25,9 +26,13 @@ RUNS = "Runs"
 def demo() -> None:
     """Watch one run ask, get its reply and complete; in a folder of its own, gone afterwards."""
     starting("The demonstration")
-    from turnwise.cli.demo import demo
 
-    execute(demo)
+    async def work(target: Target) -> ExitCode:
+        from turnwise.cli.demo import demo
+
+        return await demo()
+
+    execute({}, work)
 
 
 @app.command(rich_help_panel=FIRST_STEPS)
@@ -37,10 +42,13 @@ def doctor(flags: Flags, json: Json = False) -> None:
 
     Exit code 1 when something that is needed is missing.
     """
-    from turnwise.cli.doctor import doctor
-    from turnwise.cli.targets import Target
 
-    execute(lambda: doctor(Target.of(flags), output(json)), output(json))
+    async def work(target: Target) -> ExitCode:
+        from turnwise.cli.doctor import doctor
+
+        return await doctor(target, output(json))
+
+    execute(flags, work, output(json))
 
 
 @app.command(rich_help_panel=SERVICES)
@@ -51,10 +59,13 @@ def up(flags: Flags) -> None:
     With TEMPORAL_ADDRESS set, that server is used and none is started. Ctrl-C stops; state is kept.
     """
     starting("Turnwise")
-    from turnwise.cli import processes
-    from turnwise.cli.targets import Target
 
-    execute(lambda: processes.up(Target.of(flags)))
+    async def work(target: Target) -> ExitCode:
+        from turnwise.cli.processes import up
+
+        return await up(target)
+
+    execute(flags, work)
 
 
 @app.command(rich_help_panel=SERVICES)
@@ -62,10 +73,13 @@ def up(flags: Flags) -> None:
 def worker(flags: Flags) -> None:
     """Start a worker, which executes runs, for the server that TEMPORAL_ADDRESS names."""
     starting("The worker")
-    from turnwise.cli import processes
-    from turnwise.cli.targets import Target
 
-    execute(lambda: processes.worker(Target.of(flags)))
+    async def work(target: Target) -> ExitCode:
+        from turnwise.cli.processes import worker
+
+        return await worker(target)
+
+    execute(flags, work)
 
 
 @app.command(rich_help_panel=SERVICES)
@@ -73,10 +87,13 @@ def worker(flags: Flags) -> None:
 def api(flags: Flags) -> None:
     """Start the HTTP API, for the server that TEMPORAL_ADDRESS names."""
     starting("The API")
-    from turnwise.cli import processes
-    from turnwise.cli.targets import Target
 
-    execute(lambda: processes.api(Target.of(flags)))
+    async def work(target: Target) -> ExitCode:
+        from turnwise.cli.processes import api
+
+        return await api(target)
+
+    execute(flags, work)
 
 
 @app.command(rich_help_panel=RUNS)
@@ -112,11 +129,11 @@ def run(
     Ctrl-C leaves the run running. Exit code: 0 it succeeded, or waits for a reply; 1 it failed; 130 it was canceled, or
     left with Ctrl-C; 2 the command was not understood.
     """
-    from turnwise.cli import starting
-    from turnwise.cli.targets import Target
 
-    def start() -> starting.Start:
-        return starting.read_start(
+    async def work(target: Target) -> ExitCode:
+        from turnwise.cli import starting
+
+        start = starting.read_start(
             prompt=prompt,
             engine=engine,
             options=options,
@@ -127,9 +144,10 @@ def run(
             session_id=session_id,
             idempotency_key=idempotency_key,
         )
+        manner = starting.manner(detach=detach, no_input=no_input or json, wait=wait)
+        return await starting.run(target, start, manner, output(json))
 
-    manner = starting.manner(detach=detach, no_input=no_input or json, wait=wait)
-    execute(lambda: starting.run(Target.of(flags), start(), manner, output(json)), output(json))
+    execute(flags, work, output(json))
 
 
 @app.command(rich_help_panel=RUNS)
@@ -142,10 +160,13 @@ def runs(
     json: Json = False,
 ) -> None:
     """List runs, newest first."""
-    from turnwise.cli.runs import list_runs
-    from turnwise.cli.targets import Target
 
-    execute(lambda: list_runs(Target.of(flags), state, limit, cursor, output(json)), output(json))
+    async def work(target: Target) -> ExitCode:
+        from turnwise.cli.runs import list_runs
+
+        return await list_runs(target, state, limit, cursor, output(json))
+
+    execute(flags, work, output(json))
 
 
 @app.command(rich_help_panel=RUNS)
@@ -158,11 +179,14 @@ def events(
     json: Json = False,
 ) -> None:
     """Show what happened in a run, and what happens."""
-    from turnwise.cli.events import Until, show_events
-    from turnwise.cli.targets import Target
 
-    until = Until.RUN_ENDS if follow else Until.NOW
-    execute(lambda: show_events(Target.of(flags), run_id, cursor, until, output(json)), output(json))
+    async def work(target: Target) -> ExitCode:
+        from turnwise.cli.events import Until, show_events
+
+        until = Until.RUN_ENDS if follow else Until.NOW
+        return await show_events(target, run_id, cursor, until, output(json))
+
+    execute(flags, work, output(json))
 
 
 @app.command(rich_help_panel=RUNS)
@@ -178,10 +202,13 @@ def reply(
     json: Json = False,
 ) -> None:
     """Answer the question that a run waits on."""
-    from turnwise.cli.runs import reply
-    from turnwise.cli.targets import Target
 
-    execute(lambda: reply(Target.of(flags), run_id, interaction, response, reply_id, output(json)), output(json))
+    async def work(target: Target) -> ExitCode:
+        from turnwise.cli.runs import reply
+
+        return await reply(target, run_id, interaction, response, reply_id, output(json))
+
+    execute(flags, work, output(json))
 
 
 @app.command(rich_help_panel=RUNS)
@@ -193,8 +220,10 @@ def cancel(
     json: Json = False,
 ) -> None:
     """Cancel a run."""
-    from turnwise.cli.runs import Until, cancel
-    from turnwise.cli.targets import Target
 
-    until = Until.STOPPED if wait else Until.ASKED
-    execute(lambda: cancel(Target.of(flags), run_id, until, output(json)), output(json))
+    async def work(target: Target) -> ExitCode:
+        from turnwise.cli.runs import Until, cancel
+
+        return await cancel(target, run_id, Until.STOPPED if wait else Until.ASKED, output(json))
+
+    execute(flags, work, output(json))

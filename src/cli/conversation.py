@@ -13,7 +13,7 @@ from rich.text import Text
 from turnwise.cli import rendering
 from turnwise.cli.answers import Answering, Response, answering
 from turnwise.cli.consoles import clean
-from turnwise.cli.execution import ExitCode
+from turnwise.cli.execution import ExitCode, sentence
 from turnwise.cli.keyboard import Keyboard, Typed
 from turnwise.cli.targets import Target
 from turnwise.client import Run
@@ -102,9 +102,7 @@ class Conversation:
                     self._show(happening)
             return self._exit
         except asyncio.CancelledError:
-            self._end_line()
-            self._say(f"\nThe run goes on. Watch it: {self._target.command('events', self._run.id)}")
-            self._say(f"Cancel it: {self._target.command('cancel', self._run.id)}")
+            self._leave()
             raise
         finally:
             if self._keyboard is not None:
@@ -146,7 +144,7 @@ class Conversation:
                 if reply.reply_id not in self._own_replies:
                     self._decided_elsewhere(rendering.answered_elsewhere(reply))
             case AutoDecided() as decided:
-                self._decided_elsewhere(rendering.decision(decided))
+                self._decided_elsewhere(rendering.decision(decided, self._known_view.mode))
             case ToolCall() as call:
                 self._print(rendering.tool_call(call))
             case ToolResult() as result:
@@ -185,18 +183,18 @@ class Conversation:
     # Questions
 
     def _ask(self, question: OpenQuestion) -> None:
-        assert self._view is not None
+        view = self._known_view
         if self._question == question and self._answering is not None:
             return  # asked again after a restart, and still on the screen
         self._question = question
         self._console.print()
         self._print(rendering.question(question))
-        if self._manner.leaves_at_question(self._view.mode):
+        if self._manner.leaves_at_question(view.mode):
             self._print(Text("  The run waits for a reply.", style="quiet"))
             self._print(rendering.how_to_reply(question, self._run.id, self._target))
             self._exit = ExitCode.OK
-        elif self._view.mode is Mode.INTERACTIVE:
-            self._wait_for_reply(question, self._view)
+        elif view.mode is Mode.INTERACTIVE:
+            self._wait_for_reply(question, view)
 
     def _wait_for_reply(self, question: OpenQuestion, view: RunView) -> None:
         deadline = rendering.deadline(question, strict=view.interactive_require_user_reply)
@@ -224,7 +222,7 @@ class Conversation:
                 await self._send(self._question, response)
                 return
         except (ResponseInvalid, ReplyMalformed) as refusal:
-            self._print(Text(f"  Not accepted: {clean(refusal.message).rstrip('.')}.", style="warn"))
+            self._print(Text(f"  Not accepted: {clean(sentence(refusal.message))}", style="warn"))
             self._answering.restart()
         self._prompt()
 
@@ -268,13 +266,23 @@ class Conversation:
 
     # The screen
 
+    @property
+    def _known_view(self) -> RunView:
+        assert self._view is not None, "a snapshot comes before everything else"
+        return self._view
+
     def _age(self, event: FcmpEvent) -> float:
-        assert self._view is not None
-        return rendering.seconds_between(self._view.created_at, event.ts)
+        return rendering.seconds_between(self._known_view.created_at, event.ts)
 
     def _print(self, what: RenderableType) -> None:
         self._end_line()
         self._console.print(what, soft_wrap=True)
 
-    def _say(self, text: str) -> None:
-        sys.stderr.write(f"{text}\n")
+    def _leave(self) -> None:
+        self._console.print()
+        lines = ["The run goes on."]
+        if self._question is not None:
+            lines.append(rendering.how_to_reply(self._question, self._run.id, self._target).plain)
+        lines.append(f"  Watch it:   {self._target.command('events', self._run.id)}")
+        lines.append(f"  Cancel it:  {self._target.command('cancel', self._run.id)}")
+        sys.stderr.write("\n".join([*lines, ""]))

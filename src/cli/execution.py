@@ -7,7 +7,8 @@ from enum import IntEnum
 
 import typer
 
-from turnwise.cli.options import Output
+from turnwise.cli.options import Flags, Output
+from turnwise.cli.targets import Target
 from turnwise.errors import TurnwiseError
 
 
@@ -19,13 +20,15 @@ class ExitCode(IntEnum):
     """The run was canceled, or Ctrl-C ended the command. (2 is a command line that cannot be understood.)"""
 
 
-def execute(work: Callable[[], Coroutine[None, None, ExitCode]], output: Output = Output.TEXT) -> None:
+def execute(
+    flags: Flags, work: Callable[[Target], Coroutine[None, None, ExitCode]], output: Output = Output.TEXT
+) -> None:
     import asyncio  # here, because `--help` needs none
 
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
     try:
-        code = asyncio.run(work())
+        code = asyncio.run(work(Target.of(flags)))
     except TurnwiseError as error:
         report(error, output)
         code = ExitCode.FAILED
@@ -44,5 +47,11 @@ def report(error: TurnwiseError, output: Output) -> None:
 
         sys.stderr.write(json_text({"code": error.code, "detail": error.message, **error.details}) + "\n")
     else:
-        sentence = " ".join(error.message.split())
-        sys.stderr.write(f"{sentence[:1].upper()}{sentence[1:]}\n")
+        sys.stderr.write(f"{sentence(error.message)}\n")
+
+
+def sentence(message: str) -> str:
+    """On one line, from a capital letter (unless it begins with a name) to a full stop."""
+    line = " ".join(message.split()).rstrip(".")
+    first = line.partition(" ")[0]
+    return f"{line[:1].upper()}{line[1:]}." if first.isalpha() else f"{line}."

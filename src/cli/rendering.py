@@ -17,6 +17,7 @@ from turnwise.fcmp.events import (
     DiagnosticWarning,
     EventData,
     MessageFinal,
+    Mode,
     OutputStatus,
     ReplyAccepted,
     StateChanged,
@@ -61,7 +62,7 @@ def question(asked: OpenQuestion) -> Text:
 
 def how_to_reply(asked: OpenQuestion, run_id: str, target: Target) -> Text:
     command = target.command("reply", run_id, str(asked.interaction_id), example(asked))
-    return Text("  Reply with: ", style="quiet").append(command, style="default")
+    return Text("  Reply:      ", style="quiet").append(command, style="default")
 
 
 def deadline(asked: OpenQuestion, *, strict: bool) -> str | None:
@@ -85,10 +86,11 @@ def tool_result(result: ToolResult) -> Text:
     return Text(f"  ← {_shown(result.result)}", style="quiet")
 
 
-def decision(decided: AutoDecided) -> Text:
+def decision(decided: AutoDecided, mode: Mode) -> Text:
+    why = "Nobody is asked in auto mode" if mode is Mode.AUTO else "Nobody replied in time"
     if decided.policy is Policy.USE_DEFAULT:
-        return Text(f"  Nobody replied in time; the default is taken: {_shown(decided.response)}", style="warn")
-    return Text("  Nobody replied in time; the agent decides by itself.", style="warn")
+        return Text(f"  {why}; the default is taken: {_shown(decided.response)}", style="warn")
+    return Text(f"  {why}; the agent decides by itself.", style="warn")
 
 
 def answered_elsewhere(reply: ReplyAccepted) -> Text:

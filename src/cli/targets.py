@@ -7,24 +7,30 @@ import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING
 
 from turnwise.cli.options import CLIENT, Flags
-from turnwise.client import Turnwise, connect
 from turnwise.errors import SetupError
-from turnwise.runtime.logs import configure_logs
-from turnwise.settings import Settings
+
+if TYPE_CHECKING:  # a bad flag is told before anything heavy is loaded
+    from pydantic import ValidationError
+
+    from turnwise.client import Turnwise
+    from turnwise.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    settings: Settings
+    settings: "Settings"
     flags: Flags
 
     @classmethod
     def of(cls, flags: Flags) -> "Target":
         """The environment, and what the flags override."""
+        from pydantic import ValidationError
+
+        from turnwise.settings import Settings
+
         try:
             return cls(Settings.model_validate(flags), flags)
         except ValidationError as error:
@@ -40,8 +46,11 @@ class Target:
         return shlex.join(words)
 
     @contextlib.asynccontextmanager
-    async def connect(self) -> AsyncIterator[Turnwise]:
+    async def connect(self) -> AsyncIterator["Turnwise"]:
         """The client that commands on runs work with."""
+        from turnwise.client import connect
+        from turnwise.runtime.logs import configure_logs
+
         # Only what goes wrong, and not into the output.
         configure_logs("warning")
         self._require_store()
@@ -70,7 +79,7 @@ def program() -> str:
         return str(called.absolute())
 
 
-def _sentence(error: ValidationError, flags: Flags) -> str:
+def _sentence(error: "ValidationError", flags: Flags) -> str:
     first = error.errors(include_url=False, include_context=False)[0]
     field = str(first["loc"][0])
     name = _option(field) if field in flags else f"TURNWISE_{field.upper()}"

@@ -6,12 +6,12 @@ from rich.table import Table
 from rich.text import Text
 
 from turnwise.cli.consoles import clean
-from turnwise.cli.rendering import gist, seconds_between, span
+from turnwise.cli.rendering import gist, seconds_between
 from turnwise.fcmp.events import DATA_MODELS, FcmpEvent
 from turnwise.store.records import RunView, StoredEvent
 from turnwise.store.watching import Delta, Frame, Snapshot
 
-OFFSET_WIDTH, SEQ_WIDTH, TYPE_WIDTH = 10, 4, 31
+OFFSET_WIDTH, SEQ_WIDTH, TYPE_WIDTH = 7, 4, 26
 
 
 class Timeline:
@@ -50,7 +50,7 @@ class Timeline:
     def _show_event(self, event: FcmpEvent) -> None:
         self.close()
         data = DATA_MODELS[event.type].model_validate(event.data)
-        offset = span(max(seconds_between(self._started_at, event.ts), 0))
+        offset = _offset(max(seconds_between(self._started_at, event.ts), 0))
         self._console.print(_row(offset, str(event.seq), event.type.value, gist(data)))
 
     def _show_text(self, text: str) -> None:
@@ -66,11 +66,21 @@ class Timeline:
             self._writing.update(row, refresh=True)
 
 
+def _offset(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.2f}s"
+    minutes = int(seconds) // 60
+    if minutes < 60:
+        return f"{minutes}m{int(seconds) % 60:02}s"
+    hours = minutes // 60
+    return f"{hours}h{minutes % 60:02}m" if hours < 100 else f"{hours // 24}d{hours % 24:02}h"
+
+
 def _row(offset: str, seq: str, kind: str, what: Text) -> Table:
     row = Table.grid(padding=(0, 2, 0, 0), expand=False)
     row.add_column(width=OFFSET_WIDTH, justify="right", style="quiet", no_wrap=True)
     row.add_column(width=SEQ_WIDTH, justify="right", style="quiet", no_wrap=True)
-    row.add_column(width=TYPE_WIDTH, no_wrap=True)
+    row.add_column(min_width=TYPE_WIDTH, no_wrap=True)
     row.add_column(overflow="fold")
     row.add_row(offset, seq, Text(kind), what)
     return row

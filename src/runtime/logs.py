@@ -4,6 +4,13 @@ import logging
 import sys
 
 import structlog
+from temporalio.runtime import (
+    LogForwardingConfig,
+    LoggingConfig,
+    Runtime,
+    TelemetryConfig,
+    TelemetryFilter,
+)
 
 from turnwise.settings import LogLevel
 
@@ -31,3 +38,11 @@ def configure_logs(level: LogLevel) -> None:
     logging.getLogger("temporalio").setLevel(logging.ERROR)
     for name in ("alembic", "uvicorn"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    _forward_core_logs()
+
+
+def _forward_core_logs() -> None:
+    """The SDK's core would write its warnings to the standard output, in colour: into what others parse."""
+    forwarding = LogForwardingConfig(logger=logging.getLogger("temporal"))
+    logs = LoggingConfig(filter=TelemetryFilter(core_level="WARN", other_level="ERROR"), forwarding=forwarding)
+    Runtime.set_default(Runtime(telemetry=TelemetryConfig(logging=logs)), error_if_already_set=False)

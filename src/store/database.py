@@ -5,13 +5,15 @@ drivers pay one per statement. On SQLite all writes of a process share one threa
 """
 
 import asyncio
+import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.engine.interfaces import DBAPIConnection, DBAPICursor
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, TimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -20,6 +22,7 @@ from turnwise.errors import SetupError, Unavailable
 T = TypeVar("T")
 
 SQLITE_BUSY_TIMEOUT_MS = 10_000
+SQLITE_RETRY_SEC = 0.01
 SQLITE_READERS = 4
 POSTGRES_CONNECTIONS = 10
 
@@ -119,7 +122,7 @@ def _sqlite_engine(url: URL, begin: str) -> Engine:
         connection.isolation_level = None
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout = {SQLITE_BUSY_TIMEOUT_MS}")
-        cursor.execute("PRAGMA journal_mode = WAL")
+        _enter_wal_mode(cursor)
         # In WAL mode this loses nothing when a process dies; only a power cut may take the newest commits.
         cursor.execute("PRAGMA synchronous = NORMAL")
         cursor.close()
@@ -130,3 +133,16 @@ def _sqlite_engine(url: URL, begin: str) -> Engine:
     event.listen(engine, "connect", on_connect)
     event.listen(engine, "begin", on_begin)
     return engine
+
+
+def _enter_wal_mode(cursor: DBAPICursor) -> None:
+    """For this one statement SQLite ignores its busy timeout: who starts together with others must try again."""
+    deadline = time.monotonic() + SQLITE_BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(SQLITE_RETRY_SEC)

@@ -1,0 +1,526 @@
+"""The command line as people and scripts use it: real processes, a real terminal, the real server."""
+
+import asyncio
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import re
+import sysconfig
+import termios
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from tests.conftest import free_port
+from tests.world import ASK_THEN_ANSWER, World, until_asked, until_state
+from turnwise.cli.answers import Response, answering, example, response_from_argument
+from turnwise.errors import ResponseInvalid
+from turnwise.fcmp.jsonvalue import JsonObject
+from turnwise.fcmp.questions import Question, check_response
+from turnwise.statechart import State
+
+TURNWISE = str(Path(sysconfig.get_path("scripts")) / "turnwise")
+PATIENCE_SEC = 60.0
+SCRIPT = json.dumps(ASK_THEN_ANSWER)
+STYLING = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+
+
+@dataclass(frozen=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+
+def environment(**settings: str) -> dict[str, str]:
+    """Ours without any setting of Turnwise or Temporal, but for those that are given."""
+    ours = ("TURNWISE_", "TEMPORAL_", "PYTHON")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return {**kept, "TERM": "xterm", **settings}
+
+
+async def turnwise(*arguments: str, env: dict[str, str], cwd: Path | None = None) -> Result:
+    process = await asyncio.create_subprocess_exec(
+        TURNWISE,
+        *arguments,
+        env=env,
+        cwd=cwd,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(PATIENCE_SEC):
+        out, err = await process.communicate()
+    assert process.returncode is not None
+    return Result(process.returncode, out.decode(), err.decode())
+
+
+def is_empty(folder: Path) -> bool:
+    return not any(folder.iterdir())
+
+
+class Terminal:
+    """A terminal with the command on it: what is on the screen can be waited for, and answered."""
+
+    def __init__(self, process: asyncio.subprocess.Process, keyboard: int) -> None:
+        self._process = process
+        self._keyboard = keyboard
+        self._news = asyncio.Event()
+        self._position = 0
+        self.screen = ""
+        asyncio.get_running_loop().add_reader(keyboard, self._read)
+
+    async def until(self, text: str) -> None:
+        """Returns when the text has appeared after all that was waited for before."""
+        async with asyncio.timeout(PATIENCE_SEC):
+            while (found := self.screen.find(text, self._position)) < 0:
+                self._news.clear()
+                await self._news.wait()
+        self._position = found + len(text)
+
+    def type(self, keys: str) -> None:
+        os.write(self._keyboard, keys.encode())
+
+    async def exit_code(self) -> int:
+        async with asyncio.timeout(PATIENCE_SEC):
+            return await self._process.wait()
+
+    async def close(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._keyboard)
+        os.close(self._keyboard)
+        if self._process.returncode is None:
+            self._process.kill()
+            await self._process.wait()
+
+    def _read(self) -> None:
+        try:
+            new = os.read(self._keyboard, 65536).decode(errors="replace")
+        except OSError:  # the command has ended
+            asyncio.get_running_loop().remove_reader(self._keyboard)
+            new = ""
+        self.screen += STYLING.sub("", new)
+        self._news.set()
+
+
+@contextlib.asynccontextmanager
+async def terminal(*arguments: str, env: dict[str, str]) -> AsyncIterator[Terminal]:
+    keyboard, screen = pty.openpty()
+    process = await asyncio.create_subprocess_exec(
+        TURNWISE,
+        *arguments,
+        env=env,
+        stdin=screen,
+        stdout=screen,
+        stderr=screen,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    os.close(screen)
+    opened = Terminal(process, keyboard)
+    try:
+        yield opened
+    finally:
+        await opened.close()
+
+
+@pytest.fixture
+def env(world: World, scratch: Path) -> dict[str, str]:
+    """The environment of a command that works on the world of the tests."""
+    return environment(
+        TEMPORAL_ADDRESS=world.temporal.service_client.config.target_host,
+        TURNWISE_DATABASE_URL=f"sqlite:///{scratch / 'world.db'}",
+        TURNWISE_TASK_QUEUE=world.task_queue,
+        TURNWISE_API_PORT=str(free_port()),
+    )
+
+
+# On a terminal
+
+
+async def test_on_a_terminal_a_run_asks_again_until_the_answer_fits(env: dict[str, str]) -> None:
+    script = {
+        "turns": [
+            [
+                {"say": "Let me see."},
+                {"tool": {"name": "look", "arguments": {"where": "kitchen"}, "result": "both"}},
+                {
+                    "ask": {
+                        "kind": "choose_one",
+                        "prompt": "Tea or coffee?",
+                        "options": [{"label": "Black tea", "value": "tea"}, {"label": "Coffee", "value": "coffee"}],
+                    }
+                },
+            ],
+            [
+                {
+                    "ask": {
+                        "kind": "fill_fields",
+                        "prompt": "For whom?",
+                        "required_fields": ["name", "cups"],
+                        "response_schema": {"properties": {"cups": {"type": "integer", "maximum": 9}}},
+                    }
+                }
+            ],
+            [{"ask": {"kind": "risk_ack", "prompt": "It is hot. Go on?"}}],
+            [{"final": "Here it is: {reply}."}],
+        ]
+    }
+    async with terminal("run", "drinks", "--options", json.dumps(script), env=env) as person:
+        await person.until("Let me see.")
+        await person.until("look(where=kitchen)")
+        await person.until("Tea or coffee?")
+        await person.until("Your choice:")
+        person.type("3\n")
+        await person.until("Not accepted: Please type one of 1, 2.")
+        await person.until("Your choice:")
+        person.type("2\n")
+        await person.until("name:")
+        person.type("Ann\n")
+        await person.until("cups:")
+        person.type("10\n")
+        await person.until("Not accepted:")
+        await person.until("name [Ann]:")
+        person.type("\n")
+        await person.until("cups [10]:")
+        person.type("2\n")
+        await person.until("It is hot. Go on?")
+        await person.until("(y/n):")
+        person.type("\n")
+        await person.until("Please type y or n.")
+        person.type("y\n")
+        await person.until("Here it is: true.")
+        await person.until("Succeeded in 4 turns")
+        assert await person.exit_code() == 0
+
+
+async def test_on_a_terminal_an_answer_from_elsewhere_takes_the_question_away(
+    env: dict[str, str], world: World
+) -> None:
+    async with terminal("run", "--options", SCRIPT, env=env) as person:
+        await person.until("Run ")
+        await person.until("Your answer:")
+        person.type("half an ans")
+        run_id = re.findall(r"run-[0-9a-f-]{36}", person.screen)[0]
+        await world.turnwise.run(run_id).reply(1, "blue")
+        await person.until("Answered elsewhere: blue")
+        await person.until("It is blue.")
+        assert await person.exit_code() == 0
+
+
+async def test_on_a_terminal_the_deadline_takes_the_question_away(env: dict[str, str]) -> None:
+    async with terminal("run", "--options", SCRIPT, "--no-strict", "--timeout", "0.5", env=env) as person:
+        await person.until("Without a reply, the agent decides in")
+        await person.until("Nobody replied in time; the agent decides by itself.")
+        assert await person.exit_code() == 0
+
+
+async def test_ctrl_c_leaves_the_run_running_and_says_how_to_come_back(env: dict[str, str], world: World) -> None:
+    async with terminal("run", "--options", SCRIPT, env=env) as person:
+        await person.until("Your answer:")
+        person.type("\x03")
+        await person.until("The run goes on.")
+        assert await person.exit_code() == 130
+        run_id = re.findall(r"run-[0-9a-f-]{36}", person.screen)[0]
+        for command in (f"turnwise events {run_id}", f"turnwise cancel {run_id}", f"turnwise reply {run_id} 1 "):
+            assert command in person.screen
+    assert (await world.turnwise.run(run_id).view()).state is State.WAITING_USER
+
+
+# In scripts
+
+
+async def test_a_run_in_a_script_stops_at_its_question_and_goes_on_after_the_reply(
+    env: dict[str, str], world: World
+) -> None:
+    started = await turnwise("run", "Paint it", "--options", SCRIPT, "--json", env=env)
+    log = [json.loads(line) for line in started.out.splitlines()]
+    assert (started.code, started.err) == (0, "")
+    assert log[-1]["type"] == "user.input.required"
+    run_id = log[0]["run_id"]
+    receipt = await turnwise("reply", run_id, "1", "42", "--reply-id", "r1", "--json", env=env)
+    again, late = await asyncio.gather(
+        turnwise("reply", run_id, "1", "42", "--reply-id", "r1", "--json", env=env),
+        turnwise("reply", run_id, "1", "43", "--json", env=env),
+    )
+    assert receipt.code == 0
+    assert json.loads(receipt.out).keys() == {"run_id", "interaction_id", "reply_id", "accepted_at"}
+    assert again == receipt
+    assert (late.code, late.out) == (1, "")
+    assert json.loads(late.err)["code"] == "INTERACTION_ALREADY_ANSWERED"
+    followed = await turnwise("events", run_id, "--cursor", "4", "--json", env=env)
+    stored = await world.store.events(run_id, after=4)
+    assert followed.out.splitlines() == [event.body for event in stored]
+    assert json.loads(followed.out.splitlines()[0])["data"]["response"] == "42"
+
+
+async def test_a_run_in_a_script_can_be_waited_for(env: dict[str, str], world: World) -> None:
+    run = await world.turnwise.start(engine_options=ASK_THEN_ANSWER, idempotency_key="waited-for")
+    watching = asyncio.create_task(
+        turnwise("run", "--options", SCRIPT, "--idempotency-key", "waited-for", "--wait", env=env)
+    )
+    await until_asked(run)
+    await run.reply(1, "blue")
+    result = await watching
+    assert result.code == 0
+    assert "It is blue." in result.out
+
+
+async def test_a_run_that_fails_exits_with_1_and_its_text_cannot_control_the_terminal(env: dict[str, str]) -> None:
+    script = {"turns": [[{"say": "\x1b]0;owned\x07[bold]plain[/bold]"}, {"fail": "no \x1b[2Jpaint"}]]}
+    result = await turnwise("run", "--options", json.dumps(script), env=env)
+    assert result.code == 1
+    assert "[bold]plain[/bold]" in result.out
+    assert "(TURN_FAILED)" in result.out
+    assert "\x1b" not in result.out
+
+
+async def test_a_run_that_is_canceled_meanwhile_exits_with_130(env: dict[str, str], world: World) -> None:
+    options: JsonObject = {"turns": [[{"say": "Working."}, {"sleep": 60}]]}
+    run = await world.turnwise.start(engine_options=options, idempotency_key="canceled")
+    arguments = ["run", "--options", json.dumps(options), "--idempotency-key", "canceled", "--json"]
+    watching = asyncio.create_task(turnwise(*arguments, env=env))
+    await until_state(run, State.RUNNING)
+    canceled = await turnwise("cancel", run.id, "--wait", "--json", env=env)
+    assert (canceled.code, json.loads(canceled.out)["state"]) == (0, "canceled")
+    assert (await watching).code == 130
+
+
+async def test_runs_are_listed_page_by_page(env: dict[str, str], world: World) -> None:
+    for number in range(3):
+        run = await world.turnwise.start(f"Job [{number}]", engine_options={"turns": [[]]})
+        await run.wait()
+    first = json.loads((await turnwise("runs", "--limit", "1", "--state", "succeeded", "--json", env=env)).out)
+    assert [run["prompt_preview"] for run in first["runs"]] == ["Job [2]"]
+    second = await turnwise("runs", "--limit", "1", "--state", "succeeded", "--cursor", first["next_cursor"], env=env)
+    assert "Job [1]" in second.out
+    assert len(second.out.splitlines()) == 2
+    assert re.match(r"More: \S*turnwise runs --cursor \S+\n$", second.err)
+
+
+async def test_a_pipe_that_closes_early_is_no_error(env: dict[str, str]) -> None:
+    shell = f"{TURNWISE} runs | head -c 3"
+    process = await asyncio.create_subprocess_exec(
+        "bash", "-c", shell, env=env, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    out, err = await process.communicate()
+    assert (out, err) == (b"RUN", b"")
+
+
+async def test_events_are_readable(env: dict[str, str], world: World) -> None:
+    run = await world.turnwise.start("Paint it", engine_options=ASK_THEN_ANSWER)
+    await until_asked(run)
+    result = await turnwise("events", run.id, "--no-follow", env=env)
+    lines = [line.split(maxsplit=3) for line in result.out.splitlines()]
+    assert [line[1:3] for line in lines] == [
+        ["1", "conversation.started"],
+        ["2", "conversation.state.changed"],
+        ["3", "conversation.state.changed"],
+        ["4", "user.input.required"],
+    ]
+    assert lines[2][3].strip() == "running → waiting_user"
+    assert "Which colour?" in lines[3][3]
+
+
+# What goes wrong
+
+
+REFUSED = [
+    (["events", "run-nobody"], "There is no run 'run-nobody'."),
+    (["runs", "--cursor", "nonsense"], "This is not a cursor that a list of runs has given."),
+    (["run", "--options", "{broken"], "--options is not valid JSON"),
+    (["run", "--engine", "diesel"], "There is no engine 'diesel'."),
+    (["run", "--options", '{"turns": [[{"sing": "la"}]]}'], "engine_options.turns.0.0"),
+]
+
+
+async def test_what_is_refused_is_told_in_one_sentence(env: dict[str, str]) -> None:
+    results = await asyncio.gather(*(turnwise(*arguments, env=env) for arguments, _ in REFUSED))
+    for (arguments, words), result in zip(REFUSED, results, strict=True):
+        assert (result.code, result.out) == (1, ""), arguments
+        assert result.err.startswith(words)
+        assert result.err.count("\n") == 1
+
+
+async def test_a_reply_that_does_not_fit_is_refused_with_the_reason(env: dict[str, str], world: World) -> None:
+    ask: JsonObject = {"ask": {"kind": "confirm", "prompt": "Sure?"}}
+    run = await world.turnwise.start(engine_options={"turns": [[ask]]})
+    await until_asked(run)
+    unfit, stale = await asyncio.gather(
+        turnwise("reply", run.id, "1", "perhaps", env=env), turnwise("reply", run.id, "7", "true", "--json", env=env)
+    )
+    assert unfit == Result(1, "", "A confirm is answered with true or false.\n")
+    assert (stale.code, stale.out) == (1, "")
+    assert json.loads(stale.err)["code"] == "INTERACTION_STALE"
+
+
+async def test_a_server_or_database_that_does_not_answer_is_told_in_one_sentence(env: dict[str, str]) -> None:
+    port = free_port()
+    database = f"postgresql://someone:sesame@127.0.0.1:{port}/db?password=sesame"
+    no_server, no_database = await asyncio.gather(
+        turnwise("runs", env={**env, "TEMPORAL_ADDRESS": f"127.0.0.1:{port}"}),
+        turnwise("runs", env={**env, "TURNWISE_DATABASE_URL": database}),
+    )
+    assert no_server == Result(1, "", f"No Temporal server answers at 127.0.0.1:{port} (check TEMPORAL_ADDRESS).\n")
+    assert (no_database.code, no_database.out, no_database.err.count("\n")) == (1, "", 1)
+    assert no_database.err.startswith("The database cannot be used now")
+    assert "sesame" not in no_database.err
+
+
+async def test_a_bad_setting_is_named(env: dict[str, str]) -> None:
+    by_variable = await turnwise("runs", env={**env, "TURNWISE_API_PORT": "abc"})
+    by_flag = await turnwise("runs", "--temporal-port", "99999", env=env)
+    assert (by_variable.code, by_flag.code) == (1, 1)
+    assert by_variable.err == "TURNWISE_API_PORT cannot be 'abc': input should be a valid integer.\n"
+    assert by_flag.err.startswith("--temporal-port cannot be '99999'")
+
+
+async def test_looking_for_runs_in_the_wrong_folder_makes_no_database_there(tmp_path: Path) -> None:
+    result = await turnwise("runs", env=environment(), cwd=tmp_path)
+    assert result.code == 1
+    assert f"There is no Turnwise in {tmp_path}/.turnwise" in result.err
+    assert is_empty(tmp_path)
+
+
+# The doctor
+
+
+async def test_the_doctor_finds_everything_that_runs(env: dict[str, str]) -> None:
+    result = await turnwise("doctor", env=env)
+    assert result.code == 0, result.out
+    assert "Everything that is needed is here." in result.out
+
+
+async def test_the_doctor_says_what_is_missing_hides_passwords_and_changes_nothing(
+    env: dict[str, str], tmp_path: Path
+) -> None:
+    database = f"postgresql://someone:sesame@127.0.0.1:{free_port()}/db?password=sesame"
+    missing = {"TURNWISE_TASK_QUEUE": "nobody-works-here", "TURNWISE_DATABASE_URL": database}
+    # Without a server that somebody else runs: all is well before the first `turnwise up`, and nothing is made.
+    ports = {name: str(free_port()) for name in ("TURNWISE_API_PORT", "TURNWISE_TEMPORAL_PORT")}
+    alone, lacking = await asyncio.gather(
+        turnwise("doctor", env=environment(**ports), cwd=tmp_path),
+        turnwise("doctor", "--json", env={**env, **missing}, cwd=tmp_path),
+    )
+    assert alone.code == 0, alone.out
+    assert "Start everything with `turnwise up`." in alone.out
+    found = json.loads(lacking.out)
+    advice = {check["name"]: check["advice"] for check in found["checks"] if check["status"] == "missing"}
+    assert (lacking.code, found["ok"]) == (1, False)
+    assert advice.keys() == {"Workers", "Database"}
+    assert all(advice.values())
+    assert "sesame" not in lacking.out + lacking.err
+    assert is_empty(tmp_path)
+
+
+async def test_help_is_quick_because_it_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from turnwise.cli import app; app(['run', '--help'], standalone_mode=False);"
+        "print([name for name in ('temporalio', 'sqlalchemy', 'fastapi') if name in sys.modules])"
+    )
+    python = Path(sysconfig.get_path("scripts")) / "python"
+    process = await asyncio.create_subprocess_exec(
+        str(python), "-c", code, env=environment(), stdout=asyncio.subprocess.PIPE
+    )
+    out, _ = await process.communicate()
+    assert out.decode().splitlines()[-1] == "[]"
+
+
+# Answers
+
+
+def confirm(**more: JsonValue) -> Question:
+    return Question.model_validate({"kind": "confirm", "prompt": "Sure?", **more})
+
+
+def choose(*values: JsonValue, **more: JsonValue) -> Question:
+    options = [{"label": f"the {value}", "value": value} for value in values]
+    return Question.model_validate({"kind": "choose_one", "prompt": "Which?", "options": options, **more})
+
+
+def open_text(**more: JsonValue) -> Question:
+    return Question.model_validate({"kind": "open_text", "prompt": "What?", **more})
+
+
+def fill(**more: JsonValue) -> Question:
+    return Question.model_validate({"kind": "fill_fields", "prompt": "Who?", **more})
+
+
+@pytest.mark.parametrize(
+    ("question", "typed", "response"),
+    [
+        (confirm(), ["Yes"], True),
+        (confirm(), ["n"], False),
+        (confirm(default=True), [""], True),
+        (choose("tea", "coffee"), ["2"], "coffee"),
+        (choose("tea", "coffee"), ["TEA"], "tea"),
+        (choose("tea", "coffee"), ["the coffee"], "coffee"),
+        (choose("tea", "coffee", default="tea"), [""], "tea"),
+        (choose(2, 1), ["2"], 2),
+        (choose(True, False), ["false"], False),
+        (open_text(), ['"quoted"'], '"quoted"'),
+        (open_text(), ["42"], "42"),
+        (open_text(response_schema={"type": "integer"}), ["42"], 42),
+        (open_text(options=[{"label": "one", "value": "1"}]), ["something else"], "something else"),
+        (fill(required_fields=["name"]), ["007"], {"name": "007"}),
+        (fill(required_fields=["name"], default={"name": "Ann"}), [""], {"name": "Ann"}),
+        (
+            fill(response_schema={"properties": {"age": {"type": "integer"}, "vip": {"type": "boolean"}, "x": {}}}),
+            ["7", "yes", ""],
+            {"age": 7, "vip": True},
+        ),
+        (fill(response_schema={"type": "object"}), ['{"a": 1}'], {"a": 1}),
+    ],
+)
+def test_what_is_typed_becomes_a_response(question: Question, typed: list[str], response: JsonValue) -> None:
+    dialog = answering(question)
+    taken = [dialog.take(line) for line in typed]
+    assert taken == [*[None] * (len(typed) - 1), Response(response)]
+    check_response(question, response)
+
+
+@pytest.mark.parametrize(
+    ("question", "typed"),
+    [
+        (confirm(), "maybe"),
+        (confirm(kind="risk_ack", default=True), ""),
+        (choose("tea", "coffee"), "3"),
+        (choose(10, 20), "1"),
+        (open_text(), ""),
+        (open_text(response_schema={"type": "integer"}), "many"),
+        (fill(required_fields=["name"]), ""),
+        (fill(response_schema={"type": "object"}), "[]"),
+    ],
+)
+def test_what_answers_nothing_is_refused_before_it_is_sent(question: Question, typed: str) -> None:
+    with pytest.raises(ResponseInvalid):
+        answering(question).take(typed)
+
+
+@pytest.mark.parametrize(
+    ("question", "argument", "response"),
+    [
+        (open_text(), "42", "42"),
+        (open_text(), '"42"', "42"),
+        (confirm(), "true", True),
+        (choose("1", "2"), "1", "1"),
+        (choose(1, 2), "1", 1),
+        (fill(required_fields=["name"]), '{"name": "Ann"}', {"name": "Ann"}),
+        (confirm(), "perhaps", "perhaps"),
+        (None, "[1]", [1]),
+    ],
+)
+def test_an_argument_is_json_where_that_fits(question: Question | None, argument: str, response: JsonValue) -> None:
+    assert response_from_argument(question, argument) == response
+
+
+@pytest.mark.parametrize(
+    "make", [confirm, lambda: choose("tea"), lambda: choose(1), open_text, lambda: fill(required_fields=["name"])]
+)
+def test_the_example_of_a_reply_would_be_accepted(make: Callable[[], Question]) -> None:
+    question = make()
+    check_response(question, response_from_argument(question, example(question)))
