@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import AsyncGenerator
 
+from pydantic import JsonValue
+
 from turnwise.engines import Engines
 from turnwise.engines.protocol import Ask, Done, TextDelta, ToolCalled, TurnOutput
 from turnwise.fcmp.jsonvalue import JsonObject
@@ -24,6 +26,9 @@ class TwoTurnEngine:
     def check_options(self, options: JsonObject) -> None:
         pass
 
+    async def validate_handle(self, handle: JsonValue) -> bool:
+        return True
+
     async def run_turn(self, turn: TurnContext) -> AsyncGenerator[TurnOutput, None]:
         if turn.resolution is None:
             moments.asked(turn.run_id)
@@ -40,6 +45,9 @@ class StreamingEngine:
 
     def check_options(self, options: JsonObject) -> None:
         pass
+
+    async def validate_handle(self, handle: JsonValue) -> bool:
+        return True
 
     async def run_turn(self, turn: TurnContext) -> AsyncGenerator[TurnOutput, None]:
         for number in range(STREAMED_EVENTS):

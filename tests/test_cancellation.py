@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError
 from turnwise.engines import Engines
 from turnwise.engines.protocol import Done, TextDelta, TurnOutput
@@ -31,6 +32,9 @@ class SlowToStop:
 
     def check_options(self, options: JsonObject) -> None:
         pass
+
+    async def validate_handle(self, handle: JsonValue) -> bool:
+        return True
 
     async def run_turn(self, turn: TurnContext) -> AsyncGenerator[TurnOutput, None]:
         yield TextDelta("I was just about to say")
