@@ -23,6 +23,9 @@ class TwoTurnEngine:
     def check_options(self, options: JsonObject) -> None:
         pass
 
+    async def validate_handle(self, handle: JsonValue) -> bool:
+        return True
+
     async def run_turn(self, turn: TurnContext) -> AsyncGenerator[TurnOutput, None]:
         if turn.resolution is None:
             moments.asked(turn.run_id)
@@ -39,6 +42,9 @@ class StreamingEngine:
 
     def check_options(self, options: JsonObject) -> None:
         pass
+
+    async def validate_handle(self, handle: JsonValue) -> bool:
+        return True
 
     async def run_turn(self, turn: TurnContext) -> AsyncGenerator[TurnOutput, None]:
         for number in range(STREAMED_EVENTS):

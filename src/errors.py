@@ -2,6 +2,19 @@
 
 from typing import ClassVar
 
+# Codes that a failed run carries in its `conversation.failed`.
+RUN_CANCELED = "RUN_CANCELED"
+TURN_FAILED = "TURN_FAILED"
+ENGINE_PROTOCOL_VIOLATION = "ENGINE_PROTOCOL_VIOLATION"
+INTERACTIVE_MAX_ATTEMPT_EXCEEDED = "INTERACTIVE_MAX_ATTEMPT_EXCEEDED"
+ORCHESTRATOR_RESTART_INTERRUPTED = "ORCHESTRATOR_RESTART_INTERRUPTED"
+SESSION_RESUME_FAILED = "SESSION_RESUME_FAILED"
+
+# Codes of `diagnostic.warning`.
+SESSION_TIMEOUT_ELAPSED = "SESSION_TIMEOUT_ELAPSED"
+TURN_REDRIVEN = "TURN_REDRIVEN"
+REPLY_SIGNAL_REFUSED = "REPLY_SIGNAL_REFUSED"
+
 
 class TurnwiseError(Exception):
     code: ClassVar[str] = "INTERNAL_ERROR"
@@ -82,6 +95,18 @@ class TurnFenced(TurnwiseError):
     code = "TURN_FENCED"
 
 
+class TurnInterrupted(TurnwiseError):
+    """The turn was waiting to start when the orchestrator went down."""
+
+    code = ORCHESTRATOR_RESTART_INTERRUPTED
+
+
+class TurnOwned(TurnwiseError):
+    """Another worker has opened this turn; `owner` in the details is its id."""
+
+    code = "TURN_OWNED"
+
+
 class Unavailable(TurnwiseError):
     """Temporal, its workers or the database cannot answer now; the same request may be sent again."""
 
@@ -92,16 +117,3 @@ class SetupError(TurnwiseError):
     """Something on this machine is missing or taken; the message is one sentence for the person who started us."""
 
     code = "SETUP_ERROR"
-
-
-# Codes that a failed run carries in its `conversation.failed`.
-RUN_CANCELED = "RUN_CANCELED"
-TURN_FAILED = "TURN_FAILED"
-ENGINE_PROTOCOL_VIOLATION = "ENGINE_PROTOCOL_VIOLATION"
-INTERACTIVE_MAX_ATTEMPT_EXCEEDED = "INTERACTIVE_MAX_ATTEMPT_EXCEEDED"
-ORCHESTRATOR_RESTART_INTERRUPTED = "ORCHESTRATOR_RESTART_INTERRUPTED"
-SESSION_RESUME_FAILED = "SESSION_RESUME_FAILED"
-
-# Codes of `diagnostic.warning`.
-SESSION_TIMEOUT_ELAPSED = "SESSION_TIMEOUT_ELAPSED"
-REPLY_SIGNAL_REFUSED = "REPLY_SIGNAL_REFUSED"

@@ -1,5 +1,6 @@
 """What a run is asked to do: the body of `POST /v1/runs`, and the input of `RunWorkflow`."""
 
+from enum import StrEnum
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
@@ -14,6 +15,13 @@ Identifier = Annotated[
     str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$"), AfterValidator(portable)
 ]
 """A name that others give us (run, session, reply, idempotency key): short, and printable in a log line."""
+
+
+class Recovery(StrEnum):
+    """What becomes of a turn whose worker is gone."""
+
+    RECONCILE = "reconcile"
+    REDRIVE = "redrive"
 
 
 class RunRequest(BaseModel):

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from turnwise.runs import Recovery
+
 LogLevel = Literal["debug", "info", "warning", "error"]
 Port = Annotated[int, Field(ge=1, le=65535)]
 
@@ -30,6 +32,10 @@ class Settings(BaseSettings):
     database_url: str | None = Field(default=None, repr=False)
     """`postgresql://…` or `sqlite:///…`; a SQLite file in `data_dir` when not set."""
     task_queue: str = "turnwise"
+    recovery: Recovery = Recovery.RECONCILE
+    """What becomes of a turn that a dead worker leaves behind: the run fails, or the turn is run again."""
+    grace_sec: float = Field(default=10.0, ge=0, le=3600)
+    """How long a worker that is told to stop lets its turns go on."""
     log_level: LogLevel = "info"
 
     @property

@@ -5,7 +5,10 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError
+
+from tests.world import ASK, ASK_THEN_ANSWER, WAIT_FOREVER, World, start_world, until_asked, until_event, until_state
 from turnwise.engines import Engines
 from turnwise.engines.protocol import Done, TextDelta, TurnOutput
 from turnwise.errors import RunEnded
@@ -15,8 +18,6 @@ from turnwise.fcmp.ordering import violations
 from turnwise.runtime.worker import build_worker
 from turnwise.statechart import State
 from turnwise.store.records import TurnContext
-
-from tests.world import ASK, ASK_THEN_ANSWER, WAIT_FOREVER, World, start_world, until_asked, until_event, until_state
 
 
 class SlowToStop:
@@ -31,6 +32,9 @@ class SlowToStop:
 
     def check_options(self, options: JsonObject) -> None:
         pass
+
+    async def validate_handle(self, handle: JsonValue) -> bool:
+        return True
 
     async def run_turn(self, turn: TurnContext) -> AsyncGenerator[TurnOutput, None]:
         yield TextDelta("I was just about to say")

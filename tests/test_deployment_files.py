@@ -18,6 +18,7 @@ import psycopg
 import pytest
 import yaml
 from pydantic import BaseModel
+
 from turnwise.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent

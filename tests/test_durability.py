@@ -6,13 +6,13 @@ import pytest
 from pydantic import JsonValue
 from temporalio.api.enums.v1.event_type_pb2 import EVENT_TYPE_WORKFLOW_TASK_COMPLETED
 from temporalio.client import Client
+
+from tests.world import ANSWER, ASK, ASK_THEN_ANSWER, World, start_world, until_asked
 from turnwise.errors import IdempotencyKeyReused, Unavailable
 from turnwise.fcmp.events import EventType, Mode
 from turnwise.fcmp.jsonvalue import JsonObject
 from turnwise.fcmp.ordering import violations
 from turnwise.statechart import State
-
-from tests.world import ANSWER, ASK, ASK_THEN_ANSWER, World, start_world, until_asked
 
 MAX_HISTORY_BYTES = 64 * 1024
 

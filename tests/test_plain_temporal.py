@@ -5,13 +5,13 @@ from temporalio.api.sdk.v1 import WorkflowMetadata
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError, WorkflowHandle
 from temporalio.common import SearchAttributeKey
 from temporalio.exceptions import ApplicationError
+
+from tests.world import ASK, ASK_THEN_ANSWER, World, until, until_asked, until_event, until_state
 from turnwise.client import Run
 from turnwise.fcmp.events import EventType
 from turnwise.fcmp.jsonvalue import JsonObject
 from turnwise.fcmp.ordering import violations
 from turnwise.statechart import State
-
-from tests.world import ASK, ASK_THEN_ANSWER, World, until, until_asked, until_event, until_state
 
 RUN_STATE = SearchAttributeKey.for_keyword("RunState")
 SESSION_ID = SearchAttributeKey.for_keyword("SessionId")

@@ -1,6 +1,12 @@
 """What can be asked, and what counts as an answer to it."""
 
+import contextlib
+import functools
+import http.server
+import threading
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pydantic import JsonValue, ValidationError
@@ -163,6 +169,25 @@ def test_a_schema_may_refer_to_itself() -> None:
 )
 def test_a_schema_that_refers_outside_itself_cannot_be_asked(ref: str) -> None:
     assert "response_schema is not a usable JSON Schema" in unaskable(response_schema={"$ref": ref})
+
+
+@contextlib.contextmanager
+def served(folder: Path) -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
+    ) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_schema_is_not_fetched_even_where_there_is_one(tmp_path: Path) -> None:
+    (tmp_path / "schema.json").write_text('{"type": "string"}')
+    with served(tmp_path) as address:
+        for ref in (f"{address}/schema.json", f"file://{tmp_path}/schema.json"):
+            assert "may not refer outside itself" in unaskable(response_schema={"$ref": ref})
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 import asyncio
 
 import pytest
+
+from tests.world import ANSWER, ASK, ASK_THEN_ANSWER, World, until_asked, until_event
 from turnwise.client import Run
 from turnwise.errors import (
     AlreadyAnswered,
@@ -19,8 +21,6 @@ from turnwise.fcmp.jsonvalue import JsonObject
 from turnwise.fcmp.ordering import violations
 from turnwise.statechart import State
 from turnwise.workflows.replies import Receipt
-
-from tests.world import ANSWER, ASK, ASK_THEN_ANSWER, World, until_asked, until_event
 
 ASK_WITH_DEFAULT: JsonObject = {
     "ask": {

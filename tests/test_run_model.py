@@ -18,6 +18,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from pydantic import JsonValue
 from temporalio.client import Client
 
 from tests.contract_model import Refused, contract_step
@@ -51,6 +52,9 @@ class Puppet:
 
     def check_options(self, options: JsonObject) -> None:
         pass
+
+    async def validate_handle(self, handle: JsonValue) -> bool:
+        return True
 
     async def run_turn(self, turn: TurnContext) -> AsyncGenerator[TurnOutput, None]:
         while True:

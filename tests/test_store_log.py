@@ -3,6 +3,8 @@
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import datetime, tzinfo
+from typing import Self
 
 import pytest
 from pydantic import JsonValue
@@ -538,10 +540,18 @@ async def test_a_page_that_holds_the_rest_has_no_cursor(empty_store: Store) -> N
     assert (await empty_store.runs(limit=2)).next_cursor is not None
 
 
-async def test_runs_of_the_same_moment_are_neither_lost_nor_repeated(empty_store: Store) -> None:
+async def test_runs_of_the_same_moment_are_neither_lost_nor_repeated(
+    empty_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class StoppedClock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Self:
+            return cls(2026, 1, 2, tzinfo=tz)
+
+    monkeypatch.setattr("turnwise.store.registration.datetime", StoppedClock)
     names = [f"run-{number}" for number in range(9)]
-    registrations = [Registration(run_id=name, execution_id="first", input=RunInput()) for name in names]
-    await asyncio.gather(*(empty_store.register(registration) for registration in registrations))
+    for name in names:
+        await StoredRun.registered(empty_store, run_id=name)
     seen: list[str] = []
     cursor: str | None = None
     while True:

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from temporalio.client import Client
 from temporalio.worker import Worker
+
 from turnwise.client import Run, Turnwise
 from turnwise.engines import Engines, default_engines
 from turnwise.fcmp.events import EventType, FcmpEvent

@@ -5,7 +5,7 @@ from temporalio import activity
 
 from turnwise.activities.refusals import refusal
 from turnwise.errors import RunIdTaken, RunInputInvalid
-from turnwise.fcmp.events import DiagnosticWarning
+from turnwise.fcmp.events import DiagnosticWarning, ErrorInfo
 from turnwise.store import Store
 from turnwise.store.records import Resolution, TurnClosing
 from turnwise.store.registration import Registration
@@ -25,6 +25,23 @@ class WarnRequest(BaseModel):
 class CancelWaitRequest(BaseModel):
     run_id: str
     message: str
+
+
+class AbandonRequest(BaseModel):
+    run_id: str
+    attempt: int
+    warning: DiagnosticWarning
+
+
+class PreserveRequest(BaseModel):
+    run_id: str
+    restart_id: str
+    interaction_id: int
+
+
+class ReconcileRequest(BaseModel):
+    run_id: str
+    error: ErrorInfo
 
 
 class Resolved(BaseModel):
@@ -53,6 +70,18 @@ class Publishing:
     @activity.defn
     async def cancel_wait(self, request: CancelWaitRequest) -> None:
         await self._store.cancel_wait(request.run_id, request.message)
+
+    @activity.defn
+    async def abandon_turn(self, request: AbandonRequest) -> None:
+        await self._store.abandon_turn(request.run_id, request.attempt, request.warning)
+
+    @activity.defn
+    async def preserve_wait(self, request: PreserveRequest) -> None:
+        await self._store.preserve_wait(request.run_id, request.restart_id, request.interaction_id)
+
+    @activity.defn
+    async def reconcile(self, request: ReconcileRequest) -> None:
+        await self._store.reconcile(request.run_id, request.error)
 
     @activity.defn
     async def warn(self, request: WarnRequest) -> None:

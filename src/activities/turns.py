@@ -11,14 +11,22 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from turnwise import errors
+from turnwise.activities.live_turn import LiveTurn
+from turnwise.activities.presence import Presence
 from turnwise.activities.refusals import refusal
 from turnwise.activities.writer import TurnWriter
-from turnwise.cancellation import uninterrupted
 from turnwise.engines import Engines
 from turnwise.engines.protocol import Ask, Done, Fail
-from turnwise.errors import EngineOptionsInvalid, EngineUnknown, ProtocolSchemaViolation, TurnFenced
-from turnwise.fcmp.events import ErrorInfo, OutputStatus
-from turnwise.fcmp.jsonvalue import json_bytes
+from turnwise.errors import (
+    EngineOptionsInvalid,
+    EngineUnknown,
+    ProtocolSchemaViolation,
+    TurnFenced,
+    TurnInterrupted,
+    TurnOwned,
+)
+from turnwise.fcmp.events import ErrorInfo
+from turnwise.runs import Recovery
 from turnwise.store import Store
 from turnwise.store.records import Asked, Canceled, Failed, Interrupted, Succeeded, TurnContext, TurnResult
 from turnwise.store.registration import Registration
@@ -26,9 +34,10 @@ from turnwise.store.registration import Registration
 HEARTBEAT_SEC = 0.4
 ANNOUNCE_AFTER_SEC = 0.2
 """A turn that ends sooner tells its workflow only once, when it ends: one workflow task less."""
-STOP_GRACE_SEC = 10.0
+FORGOTTEN_SEC = 60.0
 MAX_ERROR_LENGTH = 1000
-INLINE_MAX_BYTES = 16 * 1024
+
+TurnKey = tuple[str, int]
 
 log = structlog.get_logger()
 
@@ -39,30 +48,76 @@ class TurnRef(BaseModel):
     registration: Registration | None = None
     """With the first turn: the run itself, in case that nobody has brought it into the store yet."""
 
+    @property
+    def key(self) -> TurnKey:
+        return self.run_id, self.attempt
+
 
 class Turns:
-    def __init__(self, store: Store, engines: Engines, client: Client) -> None:
+    def __init__(self, store: Store, engines: Engines, client: Client, presence: Presence) -> None:
         self._store = store
         self._engines = engines
         self._client = client
+        self._presence = presence
+        self._live: dict[TurnKey, LiveTurn] = {}
 
     @activity.defn
     async def run_turn(self, ref: TurnRef) -> TurnResult:
         async with _alongside(_heartbeat(), self._announce(ref)):
             try:
-                turn = await self._store.open_turn(ref.run_id, ref.attempt, ref.registration)
-                writer = TurnWriter(self._store, turn)
-                result = await self._until_end(turn, writer)
-                return await uninterrupted(_finished(result, writer))
+                turn = self._live.get(ref.key) or await self._open(ref)
+                return await self._followed(ref, turn)
+            except TurnInterrupted as error:
+                return self._interrupted(error.message)
+            except TurnOwned as error:
+                if not self._presence.has_died(str(error.details["owner"])):
+                    raise  # it lives, elsewhere; Temporal will ask again
+                return self._interrupted("The worker that ran the turn is gone.")
             except TurnFenced as error:
                 raise refusal(error) from error
 
-    async def _until_end(self, turn: TurnContext, writer: TurnWriter) -> TurnResult:
-        playing = asyncio.create_task(self._play(turn, writer))
+    async def _open(self, ref: TurnRef) -> LiveTurn:
+        await self._presence.settled.wait()
+        reconciling = self._presence.recovery is Recovery.RECONCILE
+        context = await self._store.open_turn(
+            ref.run_id,
+            ref.attempt,
+            self._presence.worker_id,
+            ref.registration,
+            self._presence.restarted_at if reconciling else None,
+        )
+        writer = TurnWriter(self._store, context)
+        turn = self._live[ref.key] = LiveTurn(self._play(context, writer), writer)
+        return turn
+
+    async def _followed(self, ref: TurnRef, turn: LiveTurn) -> TurnResult:
         try:
-            return await asyncio.shield(playing)
+            result = await turn.result()
         except asyncio.CancelledError:
-            return await uninterrupted(_stopped(playing))
+            details = activity.cancellation_details()
+            if details is not None and (details.not_found or details.timed_out):
+                # The server lost sight of us, or the workflow is gone. If it still wants the turn, it asks again soon.
+                asyncio.get_running_loop().call_later(FORGOTTEN_SEC, self._forget, ref.key)
+                raise
+            wanted = details is not None and details.cancel_requested
+            interrupted = self._interrupted("The worker stopped before the turn could finish.")
+            result = await turn.stop(Canceled() if wanted else interrupted.ending)
+            if isinstance(result.ending, Interrupted):
+                result = interrupted
+        # Kept for a while: should the report be lost on its way, Temporal asks for it again.
+        asyncio.get_running_loop().call_later(FORGOTTEN_SEC, self._live.pop, ref.key, None)
+        return result
+
+    def _forget(self, key: TurnKey) -> None:
+        turn = self._live.get(key)
+        if turn is not None and turn.watchers == 0:
+            del self._live[key]
+            stopping = asyncio.ensure_future(turn.stop(Canceled()))
+            stopping.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    def _interrupted(self, message: str) -> TurnResult:
+        error = ErrorInfo(code=errors.ORCHESTRATOR_RESTART_INTERRUPTED, message=message)
+        return TurnResult(ending=Interrupted(error=error), redrive=self._presence.recovery is Recovery.REDRIVE)
 
     async def _play(self, turn: TurnContext, writer: TurnWriter) -> TurnResult:
         try:
@@ -97,40 +152,6 @@ class Turns:
             await handle.signal("turn_started", ref.attempt)
         except RPCError as error:
             log.warning("turn.not_announced", run_id=ref.run_id, attempt=ref.attempt, reason=error.message)
-
-
-async def _stopped(playing: asyncio.Task[TurnResult]) -> TurnResult:
-    """Tells the engine to stop and waits until it has. If it had come to an end by itself, that end is the truth."""
-    playing.cancel()
-    await asyncio.wait({playing}, timeout=STOP_GRACE_SEC)
-    if playing.done() and not playing.cancelled():
-        return playing.result()
-    details = activity.cancellation_details()
-    if details is not None and details.cancel_requested:
-        return TurnResult(ending=Canceled())
-    message = "The worker stopped before the turn could finish."
-    return TurnResult(
-        ending=Interrupted(error=ErrorInfo(code=errors.ORCHESTRATOR_RESTART_INTERRUPTED, message=message))
-    )
-
-
-async def _finished(result: TurnResult, writer: TurnWriter) -> TurnResult:
-    """Writes the rest, and makes the result small enough for Temporal's history."""
-    match result.ending:
-        case Asked(question=question, handle=handle) as ending:
-            await writer.finish(OutputStatus.COMPLETED)
-            if len(json_bytes(handle)) > INLINE_MAX_BYTES:
-                ending = Asked(question=question, handle_ref=await writer.store(handle))
-            return TurnResult(ending=ending, usage=result.usage)
-        case Succeeded():
-            message = await writer.finish(OutputStatus.COMPLETED)
-            if message is None:
-                return result
-            output = message.text if len(message.text.encode()) <= INLINE_MAX_BYTES else None
-            return TurnResult(ending=Succeeded(message_id=message.message_id, output=output), usage=result.usage)
-        case _:
-            await writer.finish(OutputStatus.INTERRUPTED)
-            return result
 
 
 def _failed(code: str, message: str) -> Failed:

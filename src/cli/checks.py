@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Self
 from urllib.error import URLError
@@ -27,24 +28,30 @@ LITTLE_SPACE = 200 * 1024 * 1024
 _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?:\[[^\]]*\])?(?:>=(?P<version>[\d.]+))?")
 
 
+class Status(StrEnum):
+    OK = "ok"
+    NOTICE = "notice"
+    """Worth knowing; nothing that is needed is missing."""
+    MISSING = "missing"
+
+
 class Check(BaseModel):
     name: str
-    status: str
+    status: Status
     found: str
     advice: str | None = None
 
     @classmethod
     def ok(cls, name: str, found: str) -> Self:
-        return cls(name=name, status="ok", found=found)
+        return cls(name=name, status=Status.OK, found=found)
 
     @classmethod
     def notice(cls, name: str, found: str, advice: str) -> Self:
-        """Worth knowing; nothing that is needed is missing."""
-        return cls(name=name, status="notice", found=found, advice=advice)
+        return cls(name=name, status=Status.NOTICE, found=found, advice=advice)
 
     @classmethod
     def missing(cls, name: str, found: str, advice: str) -> Self:
-        return cls(name=name, status="missing", found=found, advice=advice)
+        return cls(name=name, status=Status.MISSING, found=found, advice=advice)
 
 
 def python() -> Check:

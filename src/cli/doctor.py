@@ -4,7 +4,7 @@ from rich.table import Table
 from rich.text import Text
 
 from turnwise.cli import checks, database_checks, temporal_checks
-from turnwise.cli.checks import Check
+from turnwise.cli.checks import Check, Status
 from turnwise.cli.consoles import console, write_json
 from turnwise.cli.execution import ExitCode
 from turnwise.cli.options import Output
@@ -12,15 +12,15 @@ from turnwise.cli.targets import Target
 from turnwise.runtime.logs import configure_logs
 from turnwise.settings import Settings
 
-MARKS = {"ok": ("✓", "good"), "notice": ("!", "warn"), "missing": ("✗", "bad")}
+MARKS = {Status.OK: ("✓", "good"), Status.NOTICE: ("!", "warn"), Status.MISSING: ("✗", "bad")}
 
 
 async def doctor(target: Target, output: Output) -> ExitCode:
     configure_logs("error")
     found = await _examine(target.settings)
-    missing = [check for check in found if check.status == "missing"]
+    missing = [check for check in found if check.status is Status.MISSING]
     if output is Output.JSON:
-        write_json({"ok": not missing, "checks": [check.model_dump() for check in found]})
+        write_json({"ok": not missing, "checks": [check.model_dump(mode="json") for check in found]})
     else:
         _print(found, missing)
     return ExitCode.FAILED if missing else ExitCode.OK

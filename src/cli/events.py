@@ -42,11 +42,11 @@ async def show_events(target: Target, run_id: str, cursor: int, until: Until, ou
 
 
 async def _frames(run: Run, cursor: int, until: Until) -> AsyncIterator[Frame]:
-    last = None
+    seen, last = cursor, None
     async for frame in run.frames(cursor):
         yield frame
         if isinstance(frame, Snapshot):
-            last, seen = frame.run.last_seq, cursor
+            last = frame.run.last_seq
         elif isinstance(frame, StoredEvent):
             seen = frame.seq
         if until is Until.NOW and last is not None and seen >= last:

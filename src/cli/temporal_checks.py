@@ -14,7 +14,7 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from turnwise.cli.checks import PATIENCE_SEC, Check
+from turnwise.cli.checks import PATIENCE_SEC, Check, Status
 from turnwise.connection import connect_temporal
 from turnwise.errors import SetupError
 from turnwise.settings import Settings
@@ -46,7 +46,7 @@ def _unreachable(settings: Settings, error: Exception) -> Check:
 
 async def on_server(client: Client, settings: Settings) -> list[Check]:
     namespace = await _namespace(client)
-    if namespace.status != "ok":
+    if namespace.status is not Status.OK:
         return [namespace]
     return [namespace, await _search_attributes(client), await _workers(client, settings.task_queue)]
 

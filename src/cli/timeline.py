@@ -8,7 +8,7 @@ from rich.text import Text
 from turnwise.cli.consoles import clean
 from turnwise.cli.rendering import gist, seconds_between
 from turnwise.fcmp.events import DATA_MODELS, FcmpEvent
-from turnwise.store.records import RunView, StoredEvent
+from turnwise.store.records import StoredEvent
 from turnwise.store.watching import Delta, Frame, Snapshot
 
 OFFSET_WIDTH, SEQ_WIDTH, TYPE_WIDTH = 7, 4, 26
@@ -25,7 +25,7 @@ class Timeline:
         """Returns the event, if the frame was one."""
         match frame:
             case Snapshot(run=run, message=message):
-                self._begin(run)
+                self._started_at = run.created_at
                 if message is not None:
                     self._show_text(message.text)
             case Delta(offset=offset, text=text):
@@ -43,9 +43,6 @@ class Timeline:
         if self._writing is not None:
             self._writing.stop()
         self._writing, self._text = None, ""
-
-    def _begin(self, run: RunView) -> None:
-        self._started_at = run.created_at
 
     def _show_event(self, event: FcmpEvent) -> None:
         self.close()

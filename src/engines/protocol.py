@@ -87,5 +87,9 @@ class TurnEngine(Protocol):
     def check_options(self, options: JsonObject) -> None:
         """Raises EngineOptionsInvalid, saying why, for options that no turn could be run with."""
 
+    async def validate_handle(self, handle: JsonValue) -> bool:
+        """After a restart: whether a turn could still be continued from this handle."""
+        ...
+
     def run_turn(self, turn: TurnContext) -> AsyncGenerator[TurnOutput, None]:
         """Runs one turn. To be told to stop is to be canceled: clean up, kill what you started, and let it through."""

@@ -34,6 +34,9 @@ class ScriptedEngine:
         if options:
             parse_script(options)
 
+    async def validate_handle(self, handle: JsonValue) -> bool:
+        return isinstance(handle, dict) and isinstance(handle.get("next_turn"), int)
+
     async def run_turn(self, turn: TurnContext) -> AsyncGenerator[TurnOutput, None]:
         position = _position(turn.handle)
         steps = _steps(turn, position)

@@ -6,16 +6,19 @@ import fcntl
 import socket
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 
 import uvicorn
 from temporalio.client import Client
 
+from turnwise.activities import Presence
 from turnwise.api.app import create_app
 from turnwise.api.services import Services
 from turnwise.client import Turnwise
 from turnwise.connection import connect_temporal
 from turnwise.engines import Engines, default_engines
 from turnwise.errors import SetupError, Unavailable
+from turnwise.runtime.recovery import start_recovery
 from turnwise.runtime.temporal_server import ServerOptions, embedded_temporal, require_free_port
 from turnwise.runtime.worker import build_worker, ensure_search_attributes
 from turnwise.settings import Settings
@@ -71,7 +74,17 @@ async def connected(settings: Settings) -> AsyncIterator[Parts]:
 
 @contextlib.asynccontextmanager
 async def working(parts: Parts) -> AsyncIterator[None]:
-    async with build_worker(parts.temporal, parts.store, parts.engines, task_queue=parts.settings.task_queue):
+    task_queue = parts.settings.task_queue
+    presence = Presence(parts.store, task_queue, parts.settings.recovery)
+    worker = build_worker(
+        parts.temporal,
+        parts.store,
+        parts.engines,
+        task_queue=task_queue,
+        presence=presence,
+        grace=timedelta(seconds=parts.settings.grace_sec),
+    )
+    async with presence.shown(lambda moment: start_recovery(parts.temporal, task_queue, moment)), worker:
         yield
 
 

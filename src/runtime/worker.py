@@ -10,11 +10,11 @@ from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
-from turnwise.activities import Publishing, Turns
+from turnwise.activities import Presence, Publishing, Sweep, Turns
 from turnwise.engines import Engines
 from turnwise.errors import SetupError
 from turnwise.store import Store
-from turnwise.workflows import RunWorkflow
+from turnwise.workflows import RecoveryWorkflow, RunWorkflow
 from turnwise.workflows.visibility import RUN_STATE, SESSION_ID
 
 MAX_TURNS = 100
@@ -31,15 +31,20 @@ def build_worker(
     engines: Engines,
     *,
     task_queue: str,
+    presence: Presence | None = None,
     max_turns: int = MAX_TURNS,
     grace: timedelta = GRACE,
 ) -> Worker:
-    turns = Turns(store, engines, client)
+    if presence is None:  # a worker that nobody else needs to know of
+        presence = Presence(store, task_queue)
+        presence.settled.set()
+    turns = Turns(store, engines, client, presence)
     publishing = Publishing(store)
+    sweep = Sweep(store, engines, client)
     return Worker(
         client,
         task_queue=task_queue,
-        workflows=[RunWorkflow],
+        workflows=[RunWorkflow, RecoveryWorkflow],
         activities=[
             turns.run_turn,
             publishing.register,
@@ -47,6 +52,10 @@ def build_worker(
             publishing.close_turn,
             publishing.cancel_wait,
             publishing.warn,
+            publishing.abandon_turn,
+            publishing.preserve_wait,
+            publishing.reconcile,
+            sweep.check_page,
         ],
         workflow_runner=workflow_runner(),
         max_cached_workflows=CACHED_WORKFLOWS,

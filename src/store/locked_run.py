@@ -12,7 +12,7 @@ from turnwise.fcmp.jsonvalue import JsonObject, iso, json_text
 from turnwise.fcmp.schema import validate
 from turnwise.runs import RunInput
 from turnwise.statechart import TERMINAL, Event, Facts, State, Transition, step
-from turnwise.store.records import AuditEntry, Glance, StoredEvent
+from turnwise.store.records import AuditEntry, Glance, RecoveryState, StoredEvent
 from turnwise.store.tables import audit, events, runs
 
 # Statements are built once: on the way of every transition, building one costs more than running it.
@@ -35,6 +35,9 @@ _MUTABLE = (
     "recovery_state",
     "updated_at",
     "ended_at",
+    "turn_owner",
+    "recovered_at",
+    "recovery_reason",
 )
 _SAVE = update(runs).where(runs.c.run_id == bindparam("run")).values({name: bindparam(name) for name in _MUTABLE})
 
@@ -75,6 +78,16 @@ class LockedRun:
     def closed_attempt(self) -> int:
         """The newest turn that was closed."""
         return int(self._values["closed_attempt"])
+
+    @property
+    def turn_owner(self) -> str | None:
+        """The worker that opened the newest turn."""
+        owner = self._values["turn_owner"]
+        return str(owner) if owner is not None else None
+
+    @property
+    def updated_at(self) -> str:
+        return str(self._row["updated_at"])
 
     @property
     def interaction_count(self) -> int:
@@ -139,6 +152,10 @@ class LockedRun:
 
     def change(self, **columns: object) -> None:
         self._values.update(columns)
+
+    def recovered(self, state: RecoveryState, reason: str) -> None:
+        """A restart has touched this run."""
+        self.change(recovery_state=state.value, recovered_at=iso(self.now), recovery_reason=reason)
 
     def count_auto_decision(self) -> None:
         self._next("auto_decision_count")

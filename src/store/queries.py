@@ -112,6 +112,8 @@ def _view(row: RowMapping) -> RunView:
         pending=OpenQuestion.model_validate_json(question) if question else None,
         error=error,
         recovery_state=row["recovery_state"],
+        recovered_at=row["recovered_at"],
+        recovery_reason=row["recovery_reason"],
         auto_decision_count=row["auto_decision_count"],
         last_seq=row["last_seq"],
         created_at=row["created_at"],

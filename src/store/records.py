@@ -37,6 +37,8 @@ class RunView(BaseModel):
     pending: OpenQuestion | None
     error: ErrorInfo | None
     recovery_state: RecoveryState
+    recovered_at: str | None
+    recovery_reason: str | None
     auto_decision_count: int
     last_seq: int
     created_at: str
@@ -102,6 +104,8 @@ class TurnResult(BaseModel):
 
     ending: TurnEnding = Field(discriminator="kind")
     usage: JsonObject = {}
+    redrive: bool = False
+    """Of an interrupted turn: whether it shall be run again, as a new attempt."""
 
 
 class TurnClosing(BaseModel):

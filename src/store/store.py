@@ -5,9 +5,9 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, func, select, text
 
-from turnwise.fcmp.events import DiagnosticWarning
+from turnwise.fcmp.events import DiagnosticWarning, ErrorInfo
 from turnwise.statechart import State
-from turnwise.store import blobs, interactions, migrations, queries, registration, turns
+from turnwise.store import blobs, interactions, migrations, queries, registration, restarts, turns
 from turnwise.store.changes import CHANNEL, Changes
 from turnwise.store.database import Database
 from turnwise.store.locked_run import NEWS
@@ -59,8 +59,18 @@ class Store:
     async def register(self, new: Registration) -> bool:
         return await self._change(new.run_id, lambda connection: registration.register(connection, new))
 
-    async def open_turn(self, run_id: str, attempt: int, new: Registration | None = None) -> TurnContext:
-        return await self._change(run_id, lambda connection: turns.open_turn(connection, run_id, attempt, new))
+    async def open_turn(
+        self,
+        run_id: str,
+        attempt: int,
+        owner: str = "",
+        new: Registration | None = None,
+        restarted_at: str | None = None,
+    ) -> TurnContext:
+        return await self._change(run_id, lambda c: turns.open_turn(c, run_id, attempt, owner, new, restarted_at))
+
+    async def abandon_turn(self, run_id: str, attempt: int, warning: DiagnosticWarning) -> None:
+        await self._change(run_id, lambda c: turns.abandon_turn(c, run_id, attempt, warning))
 
     async def write_output(self, run_id: str, attempt: int, outputs: list[Output], entries: list[AuditEntry]) -> None:
         await self._change(run_id, lambda c: turns.write_output(c, run_id, attempt, outputs, entries))
@@ -79,6 +89,32 @@ class Store:
 
     async def warn(self, run_id: str, key: str, warning: DiagnosticWarning) -> None:
         await self._change(run_id, lambda c: interactions.warn(c, run_id, key, warning))
+
+    async def preserve_wait(self, run_id: str, restart_id: str, interaction_id: int) -> None:
+        await self._change(run_id, lambda c: restarts.preserve_wait(c, run_id, restart_id, interaction_id))
+
+    async def reconcile(self, run_id: str, error: ErrorInfo) -> None:
+        await self._change(run_id, lambda c: restarts.reconcile(c, run_id, error))
+
+    # Workers
+
+    async def join(self, worker_id: str, task_queue: str) -> Mapping[str, int]:
+        return await self._database.write(lambda c: restarts.join(c, worker_id, task_queue))
+
+    async def serve(self, worker_id: str, task_queue: str, silent: Mapping[str, int]) -> bool:
+        return await self._database.write(lambda c: restarts.serve(c, worker_id, task_queue, silent))
+
+    async def beat(self, worker_id: str) -> Mapping[str, int]:
+        return await self._database.write(lambda c: restarts.beat(c, worker_id))
+
+    async def leave(self, worker_id: str) -> None:
+        await self._database.write(lambda c: restarts.leave(c, worker_id))
+
+    async def serving_workers(self, task_queue: str) -> set[str]:
+        return await self._database.read(lambda c: set(restarts.serving(c, task_queue)))
+
+    async def unsettled(self, before: str, after_run: str, limit: int) -> list[restarts.Unsettled]:
+        return await self._database.read(lambda c: restarts.unsettled(c, before, after_run, limit))
 
     # Reading
 

@@ -29,6 +29,9 @@ runs = Table(
     Column("created_at", String(32), nullable=False),
     Column("updated_at", String(32), nullable=False),
     Column("ended_at", String(32)),
+    Column("turn_owner", String(64)),  # the worker that opened the newest turn
+    Column("recovered_at", String(32)),
+    Column("recovery_reason", Text),
     Index("runs_newest", "created_at", "run_id"),
     Index("runs_newest_by_state", "state", "created_at", "run_id"),
 )
@@ -90,4 +93,14 @@ request_interactive_runtime = Table(
     Column("effective_session_timeout_sec", Float, nullable=False),
     Column("session_handle_json", Text),
     Column("updated_at", String(32), nullable=False),
+)
+
+workers = Table(
+    "workers",
+    metadata,
+    Column("worker_id", String(64), primary_key=True),
+    Column("task_queue", String(1000), nullable=False),
+    Column("beats", Integer, nullable=False),  # grows while the worker lives
+    Column("serving", Boolean, nullable=False),  # it has found out whether its start is a restart
+    Column("left", Boolean, nullable=False),  # it stopped in order
 )

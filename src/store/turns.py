@@ -3,16 +3,16 @@
 import orjson
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
-from turnwise.errors import TurnFenced
+from turnwise.errors import TurnFenced, TurnInterrupted, TurnOwned
 from turnwise.fcmp import factories
-from turnwise.fcmp.events import MessageFinal, OutputStatus
+from turnwise.fcmp.events import DiagnosticWarning, MessageFinal, OutputStatus
 from turnwise.fcmp.jsonvalue import JsonObject, iso, json_text
 from turnwise.fcmp.questions import OpenQuestion
 from turnwise.statechart import TERMINAL, Event, State
 from turnwise.store.blobs import load_blob
 from turnwise.store.interactions import load_interaction
 from turnwise.store.locked_run import NEWS, LockedRun
-from turnwise.store.records import AuditEntry, Glance, LiveMessage, Output, TurnClosing, TurnContext
+from turnwise.store.records import AuditEntry, Glance, LiveMessage, Output, RecoveryState, TurnClosing, TurnContext
 from turnwise.store.registration import Registration, register
 from turnwise.store.tables import interactions, live_messages, request_interactive_runtime, runs
 from turnwise.store.upserts import Upsert
@@ -35,18 +35,30 @@ _DROP_LIVE = delete(live_messages).where(live_messages.c.run_id == bindparam("ru
 _PUT_LIVE = Upsert(live_messages, key=["run_id"])
 _PUT_HANDLE = Upsert(request_interactive_runtime, key=["request_id"])
 _ADD_QUESTION = insert(interactions)
+_STARTABLE = (State.QUEUED, State.RUNNING)
+"""Running when the turn before was interrupted and is run again."""
 
 
-def open_turn(connection: Connection, run_id: str, attempt: int, new: Registration | None) -> TurnContext:
-    """The turn starts now: TR-01. Repeating the call for the same open turn changes nothing."""
+def open_turn(
+    connection: Connection, run_id: str, attempt: int, owner: str, new: Registration | None, restarted_at: str | None
+) -> TurnContext:
+    """The turn starts now: TR-01, unless it continues an interrupted one. Repeating the call changes nothing.
+
+    With `restarted_at`, a run that was queued before that moment is refused: the orchestrator was down since.
+    """
     if new is not None:
         register(connection, new)
     run = LockedRun.load(connection, run_id)
+    if run.is_open(attempt) and run.turn_owner != owner:
+        raise TurnOwned(f"Turn {attempt} of run '{run_id}' was opened by another worker.", owner=run.turn_owner)
     if not run.is_open(attempt):
-        if attempt != run.attempt + 1 or attempt <= run.closed_attempt or run.state is not State.QUEUED:
+        if attempt != run.attempt + 1 or attempt <= run.closed_attempt or run.state not in _STARTABLE:
             raise TurnFenced(f"Turn {attempt} of run '{run_id}' may not start: the run is past it.")
-        run.change(attempt=attempt)
-        run.apply(Event.TURN_STARTED, None, key=f"turn{attempt}.started")
+        if restarted_at is not None and run.state is State.QUEUED and run.updated_at < restarted_at:
+            raise TurnInterrupted("The orchestrator was down while the run was queued.")
+        run.change(attempt=attempt, turn_owner=owner)
+        if run.state is State.QUEUED:
+            run.apply(Event.TURN_STARTED, None, key=f"turn{attempt}.started")
         run.record(AuditEntry(source="orchestrator", event="agent.turn_start", data={"engine": run.engine}))
         run.save()
     last = load_interaction(connection, run_id, run.interaction_count) if run.interaction_count else None
@@ -105,8 +117,23 @@ def close_turn(connection: Connection, closing: TurnClosing) -> None:
         _ask(connection, run, closing.question, closing)
     if closing.error is not None:
         run.change(error_code=closing.error.code, error_message=closing.error.message)
+        if closing.event is Event.RESTART_RECONCILE_FAILED:
+            run.recovered(RecoveryState.FAILED_RECONCILED, closing.error.message)
     run.apply(closing.event, _cause(closing), key=f"turn{closing.attempt}.closed")
     run.change(closed_attempt=closing.attempt)
+    run.save()
+
+
+def abandon_turn(connection: Connection, run_id: str, attempt: int, warning: DiagnosticWarning) -> None:
+    """Shuts an interrupted turn without ending the run: another attempt follows. Repeating it changes nothing."""
+    run = LockedRun.load(connection, run_id)
+    if run.closed_attempt >= attempt or run.state in TERMINAL:
+        return
+    _keep_unfinished_message(connection, run)
+    run.publish(warning, key=f"turn{attempt}.abandoned")
+    outcome: JsonObject = {"outcome": "interrupted", "usage": {}}
+    run.record(AuditEntry(source="orchestrator", event="agent.turn_complete", data=outcome))
+    run.change(closed_attempt=attempt)
     run.save()
 
 

@@ -8,9 +8,17 @@ from temporalio import workflow
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError
 
-from turnwise.activities.publishing import CancelWaitRequest, Publishing, ResolveRequest, WarnRequest
+from turnwise.activities.publishing import (
+    AbandonRequest,
+    CancelWaitRequest,
+    PreserveRequest,
+    Publishing,
+    ReconcileRequest,
+    ResolveRequest,
+    WarnRequest,
+)
 from turnwise.cancellation import uninterrupted
-from turnwise.fcmp.events import DiagnosticWarning
+from turnwise.fcmp.events import DiagnosticWarning, ErrorInfo
 from turnwise.runs import RunInput
 from turnwise.store.records import Resolution, TurnClosing
 from turnwise.store.registration import Registration
@@ -50,6 +58,17 @@ class Outbox:
 
     async def cancel_wait(self, message: str) -> None:
         await self._done(_local(Publishing.cancel_wait, CancelWaitRequest(run_id=self._run_id, message=message)))
+
+    async def abandon_turn(self, attempt: int, warning: DiagnosticWarning) -> None:
+        request = AbandonRequest(run_id=self._run_id, attempt=attempt, warning=warning)
+        await self._done(_local(Publishing.abandon_turn, request))
+
+    async def preserve_wait(self, restart_id: str, interaction_id: int) -> None:
+        request = PreserveRequest(run_id=self._run_id, restart_id=restart_id, interaction_id=interaction_id)
+        await self._done(_local(Publishing.preserve_wait, request))
+
+    async def reconcile(self, error: ErrorInfo) -> None:
+        await self._done(_local(Publishing.reconcile, ReconcileRequest(run_id=self._run_id, error=error)))
 
     async def warn(self, key: str, warning: DiagnosticWarning) -> None:
         await self._done(_local(Publishing.warn, WarnRequest(run_id=self._run_id, key=key, warning=warning)))

@@ -12,6 +12,7 @@ with workflow.unsafe.imports_passed_through():
 
     from turnwise import errors
     from turnwise.activities.refusals import refusal
+    from turnwise.activities.sweep import RestartNotice
     from turnwise.activities.turns import TurnRef, Turns
     from turnwise.cancellation import uninterrupted
     from turnwise.errors import AlreadyAnswered, NotWaiting, RunInputInvalid
@@ -37,6 +38,12 @@ with workflow.unsafe.imports_passed_through():
 
 HEARTBEAT_TIMEOUT = timedelta(seconds=3)
 TURN_TIMEOUT = timedelta(days=7)
+# Never a second execution: a further attempt finds the turn where it runs, or finds that its worker is gone.
+TAKE_UP_AGAIN = RetryPolicy(
+    initial_interval=timedelta(milliseconds=200), backoff_coefficient=1.5, maximum_interval=timedelta(seconds=2)
+)
+MAX_REDRIVES = 3
+"""A turn that takes its worker down every time is not run for ever."""
 
 
 class RunResult(BaseModel):
@@ -57,6 +64,8 @@ class Carried(BaseModel):
     deadline_reported: bool = False
     last_receipt: Receipt | None = None
     refused_signals: int = 0
+    redrives: int = 0
+    last_restart: str | None = None
 
 
 @workflow.defn(sandboxed=False)
@@ -72,10 +81,13 @@ class RunWorkflow:
         self._deadline_reported = before.deadline_reported
         self._last_receipt = before.last_receipt
         self._refused_signals = before.refused_signals
+        self._redrives = before.redrives
+        self._last_restart = before.last_restart
         self._registered = carried is not None or self._input.registered
         self._publishing = False
         self._canceling = False
         self._closed: TurnClosing | None = None
+        self._error: ErrorInfo | None = None
         self._output: str | None = None
         self._outbox = Outbox(self._run_id, self._remember_cancel)
         self._visibility = Visibility(self._input)
@@ -102,9 +114,13 @@ class RunWorkflow:
 
     # The statechart
 
-    def _apply(self, event: Event) -> None:
+    def _apply(self, event: Event, *, wait_is_valid: bool = False) -> None:
         """The only place where the run's state changes."""
-        facts = Facts(interactive_require_user_reply=self._input.interactive_require_user_reply)
+        facts = Facts(
+            interactive_require_user_reply=self._input.interactive_require_user_reply,
+            pending_valid=wait_is_valid,
+            handle_valid=wait_is_valid,
+        )
         self._state = step(self._state, event, facts).target
 
     async def _take_turn(self) -> None:
@@ -120,7 +136,7 @@ class RunWorkflow:
             ),
             start_to_close_timeout=TURN_TIMEOUT,
             heartbeat_timeout=HEARTBEAT_TIMEOUT,
-            retry_policy=RetryPolicy(maximum_attempts=1),
+            retry_policy=TAKE_UP_AGAIN,
             cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
             summary=f"Turn {self._attempt} ({self._input.engine})",
         )
@@ -134,9 +150,22 @@ class RunWorkflow:
         except ActivityError as error:
             await self._end_turn(TurnResult(ending=self._ending_of(error)))
             return
-        if self._state is State.QUEUED:  # the turn was too short to announce itself
-            self._apply(Event.TURN_STARTED)
+        if isinstance(result.ending, Interrupted) and result.redrive and self._redrives < MAX_REDRIVES:
+            await self._redrive(result.ending)
+            return
+        if self._state is State.QUEUED and not isinstance(result.ending, Interrupted):
+            self._apply(Event.TURN_STARTED)  # the turn was too short to announce itself
         await self._end_turn(result)
+        self._redrives = 0
+
+    async def _redrive(self, interrupted: Interrupted) -> None:
+        """The turn is run again as a new attempt; the run was running and still is."""
+        self._redrives += 1
+        if self._state is State.QUEUED:
+            self._apply(Event.TURN_STARTED)
+        message = f"{interrupted.error.message} The turn is run again."
+        warning = DiagnosticWarning(code=errors.TURN_REDRIVEN, message=message)
+        await self._outbox.abandon_turn(self._attempt, warning)
 
     async def _wait(self) -> None:
         self._show()
@@ -193,6 +222,7 @@ class RunWorkflow:
         closing = self._closing(result)
         self._apply(closing.event)
         self._closed = closing
+        self._error = closing.error
         if closing.question is not None:
             self._question = closing.question
             self._deadline_reported = False
@@ -203,7 +233,7 @@ class RunWorkflow:
     def _closing(self, result: TurnResult) -> TurnClosing:
         closing = TurnClosing(run_id=self._run_id, attempt=self._attempt, event=Event.TURN_FAILED, usage=result.usage)
         match result.ending:
-            case Asked() if self._input.max_attempts is not None and self._attempt >= self._input.max_attempts:
+            case Asked() if self._asked_often_enough():
                 message = f"The agent asked again after {self._input.max_attempts} attempts."
                 closing.error = ErrorInfo(code=errors.INTERACTIVE_MAX_ATTEMPT_EXCEEDED, message=message)
             case Asked() as asked:
@@ -223,6 +253,10 @@ class RunWorkflow:
                 closing.event = Event.RESTART_RECONCILE_FAILED
                 closing.error = error
         return closing
+
+    def _asked_often_enough(self) -> bool:
+        asked = self._question.interaction_id if self._question else 0
+        return self._input.max_attempts is not None and asked + 1 >= self._input.max_attempts
 
     def _opened(self, question: Question) -> OpenQuestion:
         deadline = workflow.now() + timedelta(seconds=self._input.session_timeout_sec)
@@ -264,6 +298,24 @@ class RunWorkflow:
                 code=errors.REPLY_SIGNAL_REFUSED, message=error.message, details={"reason": error.type}
             )
             await self._outbox.warn(f"signal{self._refused_signals}.refused", warning)
+
+    @workflow.signal
+    async def restarted(self, notice: RestartNotice) -> None:
+        """From the sweep after a restart: whether this run can go on waiting."""
+        await workflow.wait_condition(lambda: self._registered and not self._publishing)
+        question = self._open_question()
+        if question is None or notice.restart_id == self._last_restart:
+            return
+        self._last_restart = notice.restart_id
+        self._publishing = True
+        if notice.problem is None and notice.interaction_id == question.interaction_id:
+            self._apply(Event.RESTART_PRESERVE_WAITING, wait_is_valid=True)
+            await self._outbox.preserve_wait(notice.restart_id, question.interaction_id)
+        elif notice.problem is not None:
+            self._error = ErrorInfo(code=errors.SESSION_RESUME_FAILED, message=notice.problem)
+            self._apply(Event.RESTART_RECONCILE_FAILED)
+            await self._outbox.reconcile(self._error)
+        self._publishing = False
 
     @workflow.signal
     def turn_started(self, attempt: int) -> None:
@@ -338,10 +390,10 @@ class RunWorkflow:
         """Ends the workflow as the run ended, so that Temporal shows it Completed, Failed or Canceled."""
         if self._state is State.CANCELED:
             raise asyncio.CancelledError(Canceled().message)
+        if self._error is not None:
+            raise ApplicationError(self._error.message, type=self._error.code, non_retryable=True)
         closed = self._closed
         assert closed is not None
-        if closed.error is not None:
-            raise ApplicationError(closed.error.message, type=closed.error.code, non_retryable=True)
         return RunResult(
             run_id=self._run_id,
             state=self._state,
@@ -361,6 +413,8 @@ class RunWorkflow:
             deadline_reported=self._deadline_reported,
             last_receipt=self._last_receipt,
             refused_signals=self._refused_signals,
+            redrives=self._redrives,
+            last_restart=self._last_restart,
         )
         workflow.continue_as_new(args=[request, carried.model_dump(mode="json")])
 

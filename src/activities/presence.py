@@ -1,0 +1,85 @@
+"""This worker among the others: it shows that it lives, sees who does not, and finds out whether it starts alone."""
+
+import asyncio
+import contextlib
+import time
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+
+import structlog
+
+from turnwise.errors import Unavailable
+from turnwise.fcmp.jsonvalue import iso
+from turnwise.runs import Recovery
+from turnwise.store import Store
+
+BEAT_SEC = 0.5
+SILENCE_SEC = 2.5
+"""A worker whose beats have not grown for this long is dead, or as good as dead: nobody lets it write any more."""
+
+log = structlog.get_logger()
+
+
+class Presence:
+    def __init__(self, store: Store, task_queue: str, recovery: Recovery = Recovery.RECONCILE) -> None:
+        self.worker_id = uuid.uuid4().hex
+        self.recovery = recovery
+        self.restarted_at: str | None = None
+        """When this worker came up and found no other: all that was under way before was interrupted."""
+        self.settled = asyncio.Event()
+        """Set once it is known whether this start is a restart."""
+        self._store = store
+        self._task_queue = task_queue
+        self._seen: dict[str, tuple[int, float]] = {}
+
+    @contextlib.asynccontextmanager
+    async def shown(self, on_restart: Callable[[str], Awaitable[None]]) -> AsyncIterator[None]:
+        """Beats until the block ends; calls `on_restart` with the moment of it, should this start be one."""
+        silent = await self._store.join(self.worker_id, self._task_queue)
+        beating = asyncio.create_task(self._beat())
+        settling = asyncio.create_task(self._settle(silent, on_restart))
+        try:
+            yield
+        finally:
+            for task in (settling, beating):
+                task.cancel()
+            await asyncio.gather(settling, beating, return_exceptions=True)
+            with contextlib.suppress(Unavailable):
+                await self._store.leave(self.worker_id)
+
+    def has_died(self, worker_id: str) -> bool:
+        """Whether that worker was seen to fall silent, or has left, or was never seen at all."""
+        beats = self._seen.get(worker_id)
+        return beats is None or time.monotonic() - beats[1] > SILENCE_SEC
+
+    async def _settle(self, silent: Mapping[str, int], on_restart: Callable[[str], Awaitable[None]]) -> None:
+        if silent:
+            # Killed workers leave their last beat behind; only time tells them from living ones.
+            await asyncio.sleep(SILENCE_SEC)
+        now = iso(datetime.now(UTC))
+        if await self._store.serve(self.worker_id, self._task_queue, silent):
+            self.restarted_at = now
+            log.warning("worker.restarted", task_queue=self._task_queue, recovery=self.recovery.value)
+        self.settled.set()
+        if self.restarted_at is not None:
+            await on_restart(now)
+
+    async def _beat(self) -> None:
+        while True:
+            try:
+                alive = await self._store.beat(self.worker_id)
+            except Unavailable as error:
+                # Nobody could beat either: what was seen before says nothing about who lives.
+                log.warning("worker.beat_missed", reason=error.message)
+                self._seen = {worker: (beats, time.monotonic()) for worker, (beats, _) in self._seen.items()}
+            else:
+                self._observe(alive)
+            await asyncio.sleep(BEAT_SEC)
+
+    def _observe(self, alive: Mapping[str, int]) -> None:
+        now = time.monotonic()
+        self._seen = {
+            worker: self._seen[worker] if self._seen.get(worker, (None,))[0] == beats else (beats, now)
+            for worker, beats in alive.items()
+        }

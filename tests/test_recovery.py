@@ -1,0 +1,262 @@
+"""What becomes of runs when workers die, stop, pause and come back: proven by doing it to real processes."""
+
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from temporalio.client import Client
+from temporalio.service import RPCError
+
+from tests.worker_process import Workers, workers
+from tests.world import ANSWER, ASK, ASK_THEN_ANSWER, WAIT_FOREVER, World, start_world, until, until_asked, until_state
+from turnwise.client import Run
+from turnwise.fcmp.events import EventType, FcmpEvent
+from turnwise.fcmp.jsonvalue import JsonObject
+from turnwise.fcmp.ordering import violations
+from turnwise.statechart import State
+from turnwise.store.records import RecoveryState
+from turnwise.workflows.recovery import Progress, RecoveryWorkflow, recovery_id
+
+SPEAK_AND_WAIT: JsonObject = {"turns": [[{"say": "I am at it."}, WAIT_FOREVER]]}
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'turnwise.db'}"
+
+
+@pytest.fixture
+async def idle(temporal: Client, sqlite_url: str) -> AsyncIterator[World]:
+    """A world whose workers the test starts, and ends."""
+    async with start_world(temporal, sqlite_url, with_worker=False) as world:
+        yield world
+
+
+@pytest.fixture
+async def crew(idle: World, sqlite_url: str) -> AsyncIterator[Workers]:
+    async with workers(idle, sqlite_url, grace_sec="0.2") as crew:
+        yield crew
+
+
+def triggers(log: list[FcmpEvent]) -> list[str]:
+    return [str(event.data["trigger"]) for event in log if event.type == EventType.STATE_CHANGED]
+
+
+async def whole(run: Run) -> list[FcmpEvent]:
+    """The log, which keeps every rule whatever happened."""
+    log = await run.history()
+    assert violations(log) == []
+    return log
+
+
+async def sweep(world: World) -> Progress:
+    """What the sweep of the restart has done, once it is through."""
+    handle = world.temporal.get_workflow_handle_for(RecoveryWorkflow.run, recovery_id(world.task_queue))
+
+    async def started() -> bool:
+        try:
+            await handle.describe()
+        except RPCError:
+            return False
+        return True
+
+    await until(started, bool)
+    return await handle.result()
+
+
+async def until_recovered(run: Run) -> None:
+    async for event in run.events():
+        if event.type == EventType.STATE_CHANGED and str(event.data["trigger"]).startswith("restart."):
+            return
+    raise AssertionError("the run ended untouched by the restart")
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+async def test_a_waiting_run_outlives_its_worker_and_asks_again(
+    temporal: Client, request: pytest.FixtureRequest, sqlite_url: str, database: str
+) -> None:
+    url = sqlite_url if database == "sqlite" else str(request.getfixturevalue("postgres_url"))
+    async with start_world(temporal, url, with_worker=False) as world, workers(world, url) as crew:
+        first = await crew.start()
+        run = await world.turnwise.start(engine_options=ASK_THEN_ANSWER)
+        asked = await until_asked(run)
+        await first.kill()
+        await crew.start()
+        await until_recovered(run)
+        view = await run.view()
+        assert (view.state, view.recovery_state) == (State.WAITING_USER, RecoveryState.RECOVERED_WAITING)
+        assert view.recovered_at is not None
+        assert view.recovery_reason
+        await run.reply(1, "blue")
+        assert (await run.wait()).state is State.SUCCEEDED
+        log = await whole(run)
+        questions = [event.data for event in log if event.type == EventType.INPUT_REQUIRED]
+        assert questions == [asked.data, asked.data]
+        assert triggers(log)[2:4] == ["restart.preserve_waiting", "interaction.reply.accepted"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        ("UPDATE request_interactive_runtime SET session_handle_json = '{}'", "handle"),
+        ("DELETE FROM request_interactive_runtime", "handle is lost"),
+        ("DELETE FROM interactions", "question"),
+    ],
+)
+async def test_a_waiting_run_that_could_not_go_on_is_failed_honestly(
+    idle: World, crew: Workers, tmp_path: Path, damage: str, reason: str
+) -> None:
+    first = await crew.start()
+    run = await idle.turnwise.start(engine_options=ASK_THEN_ANSWER)
+    await until_asked(run)
+    await first.kill()
+    with sqlite3.connect(tmp_path / "turnwise.db") as database:
+        database.execute(damage)
+    await crew.start()
+    view = await run.wait()
+    log = await whole(run)
+    assert (view.state, view.recovery_state) == (State.FAILED, RecoveryState.FAILED_RECONCILED)
+    assert view.error is not None
+    assert view.error.code == "SESSION_RESUME_FAILED"
+    assert reason in view.error.message
+    assert (log[-2].data["from"], log[-2].data["trigger"]) == ("waiting_user", "restart.reconcile_failed")
+
+
+async def test_a_turn_whose_worker_was_killed_is_failed_by_another_worker(idle: World, crew: Workers) -> None:
+    first = await crew.start()
+    run = await idle.turnwise.start(engine_options=SPEAK_AND_WAIT)
+    await until_state(run, State.RUNNING)
+    await crew.start()
+    await first.kill()
+    view = await run.wait()
+    log = await whole(run)
+    assert view.error is not None
+    assert (view.state, view.error.code) == (State.FAILED, "ORCHESTRATOR_RESTART_INTERRUPTED")
+    assert (log[-2].data["from"], log[-2].data["trigger"]) == ("running", "restart.reconcile_failed")
+    assert log[2].data["text"] == "I am at it."
+
+
+async def test_a_turn_whose_worker_was_killed_is_failed_when_a_worker_comes_back(idle: World, crew: Workers) -> None:
+    first = await crew.start()
+    run = await idle.turnwise.start(engine_options=SPEAK_AND_WAIT)
+    await until_state(run, State.RUNNING)
+    await first.kill()
+    await crew.start()
+    view = await run.wait()
+    assert (view.state, view.recovery_state) == (State.FAILED, RecoveryState.FAILED_RECONCILED)
+    await whole(run)
+
+
+async def test_a_worker_that_stops_in_order_ends_the_turns_that_it_cannot_finish(idle: World, crew: Workers) -> None:
+    first = await crew.start()
+    run = await idle.turnwise.start(engine_options=SPEAK_AND_WAIT)
+    await until_state(run, State.RUNNING)
+    await crew.start()
+    await first.stop()
+    view = await run.wait()
+    assert view.error is not None
+    assert (view.state, view.error.code) == (State.FAILED, "ORCHESTRATOR_RESTART_INTERRUPTED")
+    assert "stopped" in view.error.message
+    await whole(run)
+
+
+async def test_an_interrupted_turn_is_run_again_when_the_setting_says_so(idle: World, sqlite_url: str) -> None:
+    script: JsonObject = {"turns": [[{"say": "Trying."}, {"sleep": 1.5}, {"final": "Done at last."}]]}
+    async with workers(idle, sqlite_url, recovery="redrive") as crew:
+        first = await crew.start()
+        run = await idle.turnwise.start(engine_options=script)
+        await until_state(run, State.RUNNING)
+        await first.kill()
+        await crew.start()
+        view = await run.wait()
+        log = await whole(run)
+        assert (view.state, view.attempt) == (State.SUCCEEDED, 2)
+        assert [event.data["code"] for event in log if event.type == EventType.WARNING] == ["TURN_REDRIVEN"]
+        assert triggers(log) == ["turn.started", "turn.succeeded"]
+        turns = [(record.event, record.attempt) for record in await run.audit() if record.source == "orchestrator"]
+        assert turns == [
+            ("agent.turn_start", 1),
+            ("agent.turn_complete", 1),
+            ("agent.turn_start", 2),
+            ("agent.turn_complete", 2),
+        ]
+
+
+@pytest.mark.parametrize(("recovery", "end"), [("reconcile", State.FAILED), ("redrive", State.SUCCEEDED)])
+async def test_a_run_that_was_queued_when_the_orchestrator_went_down(
+    idle: World, sqlite_url: str, recovery: str, end: State
+) -> None:
+    async with workers(idle, sqlite_url, recovery=recovery) as crew:
+        first = await crew.start()
+        await first.kill()
+        run = await idle.turnwise.start(engine_options={"turns": [[{"final": "done"}]]})
+        await crew.start()
+        view = await run.wait()
+        log = await whole(run)
+        assert view.state is end
+        if recovery == "reconcile":
+            assert (log[-2].data["from"], log[-2].data["trigger"]) == ("queued", "restart.reconcile_failed")
+            assert view.recovery_state is RecoveryState.FAILED_RECONCILED
+
+
+async def test_a_rolling_deployment_and_the_very_first_start_touch_nothing(idle: World, crew: Workers) -> None:
+    queued = await idle.turnwise.start(engine_options={"turns": [[{"final": "done"}]]})
+    first = await crew.start()
+    assert (await queued.wait()).state is State.SUCCEEDED
+    run = await idle.turnwise.start(engine_options={"turns": [[ASK], [ANSWER]]})
+    await until_asked(run)
+    before = await run.history()
+    await crew.start()
+    await first.stop()
+    await crew.start()
+    assert await run.history() == before
+    assert (await run.view()).recovery_state is RecoveryState.NONE
+    await run.reply(1, "blue")
+    assert (await run.wait()).state is State.SUCCEEDED
+
+
+async def test_a_worker_that_was_paused_and_declared_dead_writes_nothing_afterwards(idle: World, crew: Workers) -> None:
+    script: JsonObject = {"turns": [[{"say": "Before."}, {"sleep": 0.5}, {"say": "After."}, {"final": "Too late."}]]}
+    sleepy = await crew.start()
+    run = await idle.turnwise.start(engine_options=script)
+    await until_state(run, State.RUNNING)
+    sleepy.pause()
+    await crew.start()
+    assert (await run.wait()).state is State.FAILED
+    log = await whole(run)
+    sleepy.resume()
+    canary = await idle.turnwise.start(engine_options={"turns": [[{"final": "alive"}]]})
+    await canary.wait()
+    await sleepy.stop()
+    assert await run.history() == log
+    assert "After." not in [event.data.get("text") for event in log]
+
+
+async def test_a_run_whose_workflow_is_gone_is_failed_at_the_next_restart(idle: World, crew: Workers) -> None:
+    first = await crew.start()
+    waiting = await idle.turnwise.start(engine_options=ASK_THEN_ANSWER)
+    await until_asked(waiting)
+    await first.kill()
+    await idle.temporal.get_workflow_handle(waiting.id).terminate()
+    await crew.start()
+    assert (await waiting.wait()).state is State.FAILED
+    await whole(waiting)
+
+
+async def test_the_sweep_tells_what_it_did_and_leaves_ended_and_new_runs_alone(idle: World, crew: Workers) -> None:
+    first = await crew.start()
+    waiting = [await idle.turnwise.start(engine_options=ASK_THEN_ANSWER) for _ in range(5)]
+    for run in waiting:
+        await until_asked(run)
+    ended = await idle.turnwise.start(engine_options={"turns": [[{"final": "done"}]]})
+    await ended.wait()
+    before = await ended.history()
+    await first.kill()
+    await crew.start()
+    progress = await sweep(idle)
+    assert (progress.preserved, progress.failed, progress.orphaned) == (5, 0, 0)
+    for run in waiting:
+        await until_recovered(run)
+        assert triggers(await whole(run)).count("restart.preserve_waiting") == 1
+    assert await ended.history() == before
