@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import AsyncGenerator
 
+from pydantic import JsonValue
+
 from bench import moments
 from turnwise.engines import Engines
 from turnwise.engines.protocol import Ask, Done, TextDelta, ToolCalled, TurnOutput

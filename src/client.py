@@ -32,6 +32,7 @@ from turnwise.errors import (
     RunInputInvalid,
     TurnwiseError,
     Unavailable,
+    first_fault,
 )
 from turnwise.fcmp.events import FcmpEvent, Mode, ReplyAccepted
 from turnwise.fcmp.jsonvalue import JsonObject, json_bytes
@@ -99,7 +100,7 @@ class Turnwise:
                 session_id=session_id,
             )
         except ValidationError as error:
-            raise RunInputInvalid(str(error)) from error
+            raise RunInputInvalid(first_fault(error)) from error
         return await self.start_input(run_input, idempotency_key=idempotency_key)
 
     async def start_input(self, run_input: RunInput, *, idempotency_key: str | None = None) -> "Run":
@@ -201,7 +202,7 @@ class Run:
         try:
             reply = Reply(interaction_id=interaction_id, response=response, reply_id=reply_id or str(uuid.uuid4()))
         except ValidationError as error:
-            raise ReplyMalformed(str(error)) from error
+            raise ReplyMalformed(first_fault(error)) from error
         try:
             return await self._update(reply)
         except (AlreadyAnswered, InteractionStale, NotWaiting) as refusal:

@@ -2,6 +2,8 @@
 
 from typing import ClassVar
 
+from pydantic import ValidationError
+
 # Codes that a failed run carries in its `conversation.failed`.
 RUN_CANCELED = "RUN_CANCELED"
 TURN_FAILED = "TURN_FAILED"
@@ -117,3 +119,10 @@ class SetupError(TurnwiseError):
     """Something on this machine is missing or taken; the message is one sentence for the person who started us."""
 
     code = "SETUP_ERROR"
+
+
+def first_fault(error: ValidationError) -> str:
+    """The first thing that is wrong with an input, in one line."""
+    fault = error.errors(include_url=False, include_context=False)[0]
+    where = ".".join(str(part) for part in fault["loc"])
+    return f"{where}: {fault['msg']}" if where else str(fault["msg"])

@@ -178,9 +178,11 @@ def served(folder: Path) -> Iterator[str]:
     ) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_a_schema_is_not_fetched_even_where_there_is_one(tmp_path: Path) -> None:

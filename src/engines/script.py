@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
-from turnwise.errors import EngineOptionsInvalid
+from turnwise.errors import EngineOptionsInvalid, first_fault
 from turnwise.fcmp.jsonvalue import JsonObject
 from turnwise.fcmp.questions import Question
 
@@ -47,6 +47,4 @@ def parse_script(options: JsonObject) -> Script:
     try:
         return Script.model_validate(options)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise EngineOptionsInvalid(f"engine_options.{where}: {first['msg']}") from error
+        raise EngineOptionsInvalid(f"engine_options.{first_fault(error)}") from error

@@ -25,12 +25,13 @@ SQLITE_BUSY_TIMEOUT_MS = 10_000
 SQLITE_RETRY_SEC = 0.01
 SQLITE_READERS = 4
 POSTGRES_CONNECTIONS = 10
+CONNECT_TIMEOUT_SEC = 5
 
 
 def parse_url(url: str) -> URL:
     try:
         parsed = make_url(url)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:
         raise SetupError("TURNWISE_DATABASE_URL is not a database URL (sqlite:///… or postgresql://…).") from error
     if parsed.drivername in {"postgresql", "postgres"}:
         return parsed.set(drivername="postgresql+psycopg")
@@ -51,7 +52,13 @@ class Database:
             self._write_threads = ThreadPoolExecutor(1, "store-write")
             self._read_threads = ThreadPoolExecutor(SQLITE_READERS, "store-read")
         else:
-            self._writer = create_engine(self.url, pool_size=POSTGRES_CONNECTIONS, max_overflow=0, pool_pre_ping=True)
+            self._writer = create_engine(
+                self.url,
+                pool_size=POSTGRES_CONNECTIONS,
+                max_overflow=0,
+                pool_pre_ping=True,
+                connect_args={"connect_timeout": CONNECT_TIMEOUT_SEC},
+            )
             # Several selects of one read must see one moment.
             self._reader = self._writer.execution_options(isolation_level="REPEATABLE READ")
             self._write_threads = self._read_threads = ThreadPoolExecutor(POSTGRES_CONNECTIONS, "store")

@@ -12,6 +12,7 @@ from turnwise.errors import (
     ReplyMalformed,
     ResponseInvalid,
     TurnwiseError,
+    first_fault,
 )
 from turnwise.fcmp.events import ReplyAccepted
 from turnwise.fcmp.jsonvalue import Json, json_bytes
@@ -52,9 +53,7 @@ def parse_reply(request: JsonValue) -> Reply:
     try:
         return Reply.model_validate(request)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise refusal(ReplyMalformed(f"The reply cannot be read at '{where}': {first['msg']}")) from error
+        raise refusal(ReplyMalformed(f"The reply cannot be read: {first_fault(error)}")) from error
 
 
 def check_reply(reply: Reply, question: OpenQuestion | None, last: Receipt | None) -> None:

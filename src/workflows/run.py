@@ -15,7 +15,7 @@ with workflow.unsafe.imports_passed_through():
     from turnwise.activities.sweep import RestartNotice
     from turnwise.activities.turns import TurnRef, Turns
     from turnwise.cancellation import uninterrupted
-    from turnwise.errors import AlreadyAnswered, NotWaiting, RunInputInvalid
+    from turnwise.errors import AlreadyAnswered, NotWaiting, RunInputInvalid, first_fault
     from turnwise.fcmp.events import AutoDecided, DiagnosticWarning, ErrorInfo, ReplyAccepted
     from turnwise.fcmp.jsonvalue import iso
     from turnwise.fcmp.questions import OpenQuestion, Policy, Question
@@ -423,4 +423,4 @@ def _read(request: JsonValue, carried: JsonValue) -> tuple[RunInput, Carried, st
     try:
         return RunInput.model_validate(request), Carried.model_validate(carried or {}), None
     except ValidationError as error:
-        return RunInput(), Carried(), str(error)
+        return RunInput(), Carried(), first_fault(error)
