@@ -18,11 +18,10 @@ with workflow.unsafe.imports_passed_through():
     from turnwise.errors import AlreadyAnswered, NotWaiting, RunInputInvalid, first_fault
     from turnwise.fcmp.events import AutoDecided, DiagnosticWarning, ErrorInfo, ReplyAccepted
     from turnwise.fcmp.jsonvalue import iso
-    from turnwise.fcmp.questions import OpenQuestion, Policy, Question
+    from turnwise.fcmp.questions import OpenQuestion, Policy
     from turnwise.runs import RunInput
     from turnwise.statechart import TERMINAL, Event, Facts, State, step
     from turnwise.store.records import (
-        Asked,
         Canceled,
         Failed,
         Interrupted,
@@ -32,6 +31,7 @@ with workflow.unsafe.imports_passed_through():
         TurnEnding,
         TurnResult,
     )
+    from turnwise.workflows.closing import closing_of
     from turnwise.workflows.outbox import Outbox
     from turnwise.workflows.replies import Receipt, Reply, check_reply, parse_reply
     from turnwise.workflows.visibility import Visibility
@@ -219,9 +219,11 @@ class RunWorkflow:
 
     async def _end_turn(self, result: TurnResult) -> None:
         """Takes the transition that the turn's ending means, and publishes it."""
-        closing = self._closing(result)
+        asked = self._question.interaction_id if self._question else 0
+        closing = closing_of(result, TurnRef(run_id=self._run_id, attempt=self._attempt), self._input, asked)
         self._apply(closing.event)
         self._closed = closing
+        self._output = result.ending.output if isinstance(result.ending, Succeeded) else None
         self._error = closing.error
         if closing.question is not None:
             self._question = closing.question
@@ -229,39 +231,6 @@ class RunWorkflow:
         self._publishing = True
         await self._outbox.close_turn(closing)
         self._publishing = False
-
-    def _closing(self, result: TurnResult) -> TurnClosing:
-        closing = TurnClosing(run_id=self._run_id, attempt=self._attempt, event=Event.TURN_FAILED, usage=result.usage)
-        match result.ending:
-            case Asked() if self._asked_often_enough():
-                message = f"The agent asked again after {self._input.max_attempts} attempts."
-                closing.error = ErrorInfo(code=errors.INTERACTIVE_MAX_ATTEMPT_EXCEEDED, message=message)
-            case Asked() as asked:
-                closing.event = Event.TURN_NEEDS_INPUT
-                closing.question = self._opened(asked.question)
-                closing.handle, closing.handle_ref = asked.handle, asked.handle_ref
-            case Succeeded(message_id=message_id, output=output):
-                closing.event = Event.TURN_SUCCEEDED
-                closing.message_id = message_id
-                self._output = output
-            case Failed(error=error):
-                closing.error = error
-            case Canceled(message=message):
-                closing.event = Event.RUN_CANCELED
-                closing.error = ErrorInfo(code=errors.RUN_CANCELED, message=message)
-            case Interrupted(error=error):
-                closing.event = Event.RESTART_RECONCILE_FAILED
-                closing.error = error
-        return closing
-
-    def _asked_often_enough(self) -> bool:
-        asked = self._question.interaction_id if self._question else 0
-        return self._input.max_attempts is not None and asked + 1 >= self._input.max_attempts
-
-    def _opened(self, question: Question) -> OpenQuestion:
-        deadline = workflow.now() + timedelta(seconds=self._input.session_timeout_sec)
-        number = self._question.interaction_id + 1 if self._question else 1
-        return OpenQuestion(**question.model_dump(), interaction_id=number, deadline=iso(deadline))
 
     # Messages
 
