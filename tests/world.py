@@ -42,12 +42,17 @@ class World:
 
 @contextlib.asynccontextmanager
 async def start_world(
-    temporal: Client, store_url: str, engines: Engines | None = None, *, with_worker: bool = True
+    temporal: Client,
+    store_url: str,
+    engines: Engines | None = None,
+    *,
+    with_worker: bool = True,
+    task_queue: str | None = None,
 ) -> AsyncIterator[World]:
     store = Store(store_url)
     await store.open()
     engines = engines or default_engines()
-    task_queue = f"turnwise-{uuid.uuid4()}"
+    task_queue = task_queue or f"turnwise-{uuid.uuid4()}"
     world = World(temporal, store, Turnwise(temporal, store, engines, task_queue=task_queue), engines, task_queue)
     try:
         if with_worker:
