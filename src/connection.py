@@ -9,7 +9,7 @@ from turnwise.converter import data_converter
 from turnwise.errors import SetupError
 from turnwise.settings import Settings
 
-CONNECT_TIMEOUT_SEC = 10.0
+CONNECT_TIMEOUT_SEC = 20.0
 
 
 async def connect_temporal(settings: Settings) -> Client:

@@ -9,7 +9,18 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from tests.worker_process import Workers, workers
-from tests.world import ANSWER, ASK, ASK_THEN_ANSWER, WAIT_FOREVER, World, start_world, until, until_asked, until_state
+from tests.world import (
+    ANSWER,
+    ASK,
+    ASK_THEN_ANSWER,
+    WAIT_FOREVER,
+    World,
+    start_world,
+    until,
+    until_asked,
+    until_event,
+    until_state,
+)
 from turnwise.client import Run
 from turnwise.fcmp.events import EventType, FcmpEvent
 from turnwise.fcmp.jsonvalue import JsonObject
@@ -217,10 +228,11 @@ async def test_a_rolling_deployment_and_the_very_first_start_touch_nothing(idle:
 
 
 async def test_a_worker_that_was_paused_and_declared_dead_writes_nothing_afterwards(idle: World, crew: Workers) -> None:
-    script: JsonObject = {"turns": [[{"say": "Before."}, {"sleep": 0.5}, {"say": "After."}, {"final": "Too late."}]]}
+    script: JsonObject = {"turns": [[{"say": "Before."}, {"sleep": 1.5}, {"say": "After."}, {"final": "Too late."}]]}
     sleepy = await crew.start()
     run = await idle.turnwise.start(engine_options=script)
-    await until_state(run, State.RUNNING)
+    # Paused between two writes: in the middle of one it would hold the lock of the SQLite file.
+    await until_event(run, EventType.MESSAGE_FINAL)
     sleepy.pause()
     await crew.start()
     assert (await run.wait()).state is State.FAILED

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
+from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from turnwise.errors import SetupError
@@ -117,20 +118,20 @@ async def _start(binary: Path, options: ServerOptions) -> asyncio.subprocess.Pro
             preexec_fn=_die_with_parent if sys.platform == "linux" else None,
         )
     try:
-        await _until_listening(process, options)
+        await _until_answering(process, options)
     except BaseException:
         await _stop(process)
         raise
     return process
 
 
-async def _until_listening(process: asyncio.subprocess.Process, options: ServerOptions) -> None:
+async def _until_answering(process: asyncio.subprocess.Process, options: ServerOptions) -> None:
     try:
         async with asyncio.timeout(START_TIMEOUT_SEC):
             while process.returncode is None:
-                with contextlib.suppress(OSError):
-                    _, writer = await asyncio.open_connection(HOST, options.port)
-                    writer.close()
+                # An open port is not enough: the server listens a moment before it answers.
+                with contextlib.suppress(RuntimeError):
+                    await Client.connect(f"{HOST}:{options.port}")
                     return
                 await asyncio.sleep(0.05)
     except TimeoutError:

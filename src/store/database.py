@@ -26,6 +26,8 @@ SQLITE_RETRY_SEC = 0.01
 SQLITE_READERS = 4
 POSTGRES_CONNECTIONS = 10
 CONNECT_TIMEOUT_SEC = 5
+ABANDON_IDLE = "-c idle_in_transaction_session_timeout=5000"
+"""A process that is paused in the middle of a transaction must not hold its locks for ever."""
 
 
 def parse_url(url: str) -> URL:
@@ -57,7 +59,7 @@ class Database:
                 pool_size=POSTGRES_CONNECTIONS,
                 max_overflow=0,
                 pool_pre_ping=True,
-                connect_args={"connect_timeout": CONNECT_TIMEOUT_SEC},
+                connect_args={"connect_timeout": CONNECT_TIMEOUT_SEC, "options": ABANDON_IDLE},
             )
             # Several selects of one read must see one moment.
             self._reader = self._writer.execution_options(isolation_level="REPEATABLE READ")
