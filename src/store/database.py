@@ -66,7 +66,13 @@ class Database:
             self._write_threads = self._read_threads = ThreadPoolExecutor(POSTGRES_CONNECTIONS, "store")
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        return await self._on(self._read_threads, self._reader, work)
+        try:
+            return await self._on(self._read_threads, self._reader, work)
+        except Unavailable as error:
+            if not getattr(error.__cause__, "connection_invalidated", False):
+                raise
+            # The server has been restarted under a pooled connection: reading once more, on a new one, harms nobody.
+            return await self._on(self._read_threads, self._reader, work)
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         """Runs `work` in one transaction; on an error nothing of it remains."""
