@@ -23,6 +23,8 @@ from turnwise.fcmp.ordering import violations
 from turnwise.runtime.temporal_server import ServerOptions, embedded_temporal
 from turnwise.settings import Settings
 from turnwise.statechart import State
+from turnwise.store.records import StoredEvent
+from turnwise.store.watching import Snapshot
 from turnwise.workflows.replies import Receipt
 
 WORK_THEN_ANSWER: JsonObject = {"turns": [[{"say": "At work."}, {"sleep": 6}, {"final": "Done."}]]}
@@ -53,8 +55,15 @@ async def replied(run: Run) -> Receipt:
             return await run.reply(1, "blue", reply_id="mine")
 
 
-async def seqs(run: Run) -> list[int]:
-    return [event.seq async for event in run.events()]
+async def watched(run: Run) -> asyncio.Task[list[int]]:
+    """Collects what a watcher gets that has been connected before the trouble begins."""
+    frames = run.frames()
+    assert isinstance(await anext(frames), Snapshot)
+
+    async def collected() -> list[int]:
+        return [frame.seq async for frame in frames if isinstance(frame, StoredEvent)]
+
+    return asyncio.create_task(collected())
 
 
 async def test_runs_go_on_when_temporal_dies_in_the_middle_of_turns_waits_and_replies(
@@ -65,7 +74,7 @@ async def test_runs_go_on_when_temporal_dies_in_the_middle_of_turns_waits_and_re
     waiting = await world.turnwise.start(engine_options=ASK_THEN_ANSWER)
     await until_state(working, State.RUNNING)
     await until_asked(waiting)
-    watching = asyncio.create_task(seqs(waiting))
+    watching = await watched(waiting)
     kill_temporal(port)
     receipt = await replied(waiting)
     assert receipt.reply_id == "mine"
@@ -110,7 +119,7 @@ async def test_runs_go_on_when_postgresql_is_stopped_and_started(
             waiting = await world.turnwise.start(engine_options=ASK_THEN_ANSWER)
             await until_state(working, State.RUNNING)
             await until_asked(waiting)
-            watching = asyncio.create_task(seqs(waiting))
+            watching = await watched(waiting)
             stop = ("-D", str(server.pgdata), "-m", "fast", "stop")
             await asyncio.to_thread(pgexec, "pg_ctl", stop, bin_path=server.bin_path, user=server.system_user)
             with pytest.raises(Unavailable):
