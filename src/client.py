@@ -3,6 +3,7 @@
 It works on Temporal and the store directly; the HTTP API is a thin layer over it.
 """
 
+import asyncio
 import contextlib
 import hashlib
 import uuid
@@ -50,6 +51,8 @@ from turnwise.workflows.visibility import initial_attributes, summary
 INLINE_INPUT_MAX_BYTES = 16 * 1024
 """A larger prompt or script is stored once, and its reference goes through Temporal."""
 RPC_TIMEOUT = timedelta(seconds=5)
+REGISTRATION_LOOKS = 100
+REGISTRATION_LOOK_SEC = 0.02
 
 __all__ = ["Run", "Turnwise", "connect"]
 
@@ -144,17 +147,26 @@ class Turnwise:
                 request_eager_start=True,
                 rpc_timeout=RPC_TIMEOUT,
             )
-            execution_id = handle.first_execution_run_id or ""
         except WorkflowAlreadyStartedError:
-            # The same Idempotency-Key, sent twice at the same moment: both senders get the one run.
-            description = await self._temporal.get_workflow_handle(run_id).describe(rpc_timeout=RPC_TIMEOUT)
-            execution_id = description.raw_info.first_run_id
+            await self._registered_by_another(run_id, digest)
+            return
         except RPCError as error:
             raise _unavailable(error) from error
-        registration = Registration(run_id=run_id, execution_id=execution_id, input=run_input, request_digest=digest)
+        registration = Registration(
+            run_id=run_id,
+            execution_id=handle.first_execution_run_id or "",
+            input=run_input,
+            request_digest=digest,
+        )
         await self._store.register(registration)
-        if digest is not None:
-            await self._store.known_request(run_id, digest)
+
+    async def _registered_by_another(self, run_id: str, digest: str | None) -> None:
+        """The same Idempotency-Key was sent in the same moment: what the first sender asked for is the run."""
+        for _ in range(REGISTRATION_LOOKS):
+            if digest is not None and await self._store.known_request(run_id, digest):
+                return
+            await asyncio.sleep(REGISTRATION_LOOK_SEC)
+        raise Unavailable("The run is being started by another request with the same Idempotency-Key.")
 
     async def _by_reference(self, run_input: RunInput) -> RunInput:
         content = RunContent(prompt=run_input.prompt, engine_options=run_input.engine_options).model_dump_json()
