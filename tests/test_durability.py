@@ -95,12 +95,13 @@ async def test_without_a_worker_a_run_is_queued_and_a_reply_is_told_to_come_agai
 
 
 async def test_an_idempotency_key_starts_one_run_however_often_it_is_sent(fresh_world: World) -> None:
+    key = f"key of {fresh_world.task_queue}"
     runs = await asyncio.gather(
-        *(fresh_world.turnwise.start("once", engine_options=ASK_THEN_ANSWER, idempotency_key="k-1") for _ in range(5))
+        *(fresh_world.turnwise.start("once", engine_options=ASK_THEN_ANSWER, idempotency_key=key) for _ in range(5))
     )
     assert len({run.id for run in runs}) == 1
     with pytest.raises(IdempotencyKeyReused):
-        await fresh_world.turnwise.start("something else", idempotency_key="k-1")
+        await fresh_world.turnwise.start("something else", idempotency_key=key)
     assert len((await fresh_world.turnwise.runs()).runs) == 1
 
 
