@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowHandle
 from temporalio.service import RPCError
 
 from tests.worker_process import Workers, workers
@@ -27,7 +27,7 @@ from turnwise.fcmp.jsonvalue import JsonObject
 from turnwise.fcmp.ordering import violations
 from turnwise.statechart import State
 from turnwise.store.records import RecoveryState
-from turnwise.workflows.recovery import Progress, RecoveryWorkflow, recovery_id
+from turnwise.workflows.recovery import Progress, recovery_id
 
 SPEAK_AND_WAIT: JsonObject = {"turns": [[{"say": "I am at it."}, WAIT_FOREVER]]}
 
@@ -63,7 +63,9 @@ async def whole(run: Run) -> list[FcmpEvent]:
 
 async def sweep(world: World) -> Progress:
     """What the sweep of the restart has done, once it is through."""
-    handle = world.temporal.get_workflow_handle_for(RecoveryWorkflow.run, recovery_id(world.task_queue))
+    handle: WorkflowHandle[object, Progress] = world.temporal.get_workflow_handle(
+        recovery_id(world.task_queue), result_type=Progress
+    )
 
     async def started() -> bool:
         try:
