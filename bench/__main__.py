@@ -5,6 +5,7 @@ Exits with 0 whether the targets are reached or not: it measures, the reader jud
 
 import argparse
 import asyncio
+import logging
 import os
 import socket
 import tempfile
@@ -12,6 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 from rich.console import Console
 from temporalio.client import Client
 
@@ -29,6 +31,8 @@ from turnwise.runtime.temporal_server import HOST, ServerOptions, embedded_tempo
 from turnwise.settings import Settings
 
 RESULTS = Path(__file__).parent / "results"
+BUSY_PERCENT = 10
+BUSY_LOOK_SEC = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ class Effort:
     streamed_runs: int
 
 
-FULL = Effort(latency_rounds=200, throughput_rounds=5, runs_each=4, waiting_runs=2000, streamed_runs=4)
+FULL = Effort(latency_rounds=120, throughput_rounds=5, runs_each=2, waiting_runs=2000, streamed_runs=4)
 QUICK = Effort(latency_rounds=30, throughput_rounds=2, runs_each=2, waiting_runs=500, streamed_runs=1)
 
 
@@ -68,6 +72,8 @@ def main() -> None:
     effort = QUICK if parser.parse_args().quick else FULL
     for name in [name for name in os.environ if name.startswith(("TEMPORAL_", "TURNWISE_"))]:
         del os.environ[name]  # the server and the database are of our own, for the child processes too
+    logging.getLogger("temporalio").setLevel(logging.ERROR)  # runs that fail are counted, not narrated
+    _warn_if_busy()
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="turnwise-bench-") as data_dir:
         measures = asyncio.run(measure(effort, Path(data_dir)))
@@ -76,6 +82,12 @@ def main() -> None:
     save_plot(measures, RESULTS / "bench.png")
     print_table(measures, time.monotonic() - began)
     print(f"Plot and numbers: {RESULTS}")
+
+
+def _warn_if_busy() -> None:
+    busy = psutil.cpu_percent(interval=BUSY_LOOK_SEC)
+    if busy > BUSY_PERCENT:
+        print(f"This machine is {busy:.0f} % busy with other things: trust the ratios more than the times.")
 
 
 def _free_port() -> int:

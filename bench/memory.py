@@ -15,6 +15,8 @@ WARM_UP_RUNS = 100
 """Waiting before the first look, so that what a worker loads once is not counted as the runs'."""
 STARTS_AT_ONCE = 50
 SETTLE_SEC = 2.0
+PATIENCE_SEC = 300.0
+"""For a run that never asks: without it the benchmark would wait forever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ async def _resident(side: Side, process: Process, runs: int) -> int:
         async with limit:
             await side.start()
 
-    async with asyncio.TaskGroup() as starts:
+    async with asyncio.timeout(PATIENCE_SEC), asyncio.TaskGroup() as starts:
         for _ in range(runs):
             starts.create_task(start())
         for _ in range(runs):

@@ -1,5 +1,6 @@
 """The results: as a table for people, as JSON for machines."""
 
+import sys
 from pathlib import Path
 
 import orjson
@@ -7,6 +8,9 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.measures import Measure
+
+WIDTH = 110
+"""Where there is no terminal to ask."""
 
 
 def print_table(measures: list[Measure], seconds: float) -> None:
@@ -24,7 +28,7 @@ def print_table(measures: list[Measure], seconds: float) -> None:
             "" if measure.target is None else str(measure.target),
             {None: "", True: "[green]yes[/]", False: "[bold red]no[/]"}[measure.reached],
         )
-    console = Console()
+    console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
     console.print(table)
     missed = [measure.name for measure in measures if measure.reached is False]
     verdict = f"[bold red]Not reached:[/] {'; '.join(missed)}." if missed else "[green]All targets reached.[/]"

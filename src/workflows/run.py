@@ -271,7 +271,8 @@ class RunWorkflow:
     @workflow.signal
     async def restarted(self, notice: RestartNotice) -> None:
         """From the sweep after a restart: whether this run can go on waiting."""
-        await workflow.wait_condition(lambda: self._registered and not self._publishing)
+        # A worker may have died after it published the question and before Temporal knew: then the notice comes first.
+        await workflow.wait_condition(lambda: self._has_come_to(notice.interaction_id) and not self._publishing)
         question = self._open_question()
         if question is None or notice.restart_id == self._last_restart:
             return
@@ -296,6 +297,10 @@ class RunWorkflow:
     @workflow.query
     def state(self) -> str:
         return self._state.value
+
+    def _has_come_to(self, interaction_id: int) -> bool:
+        asked = self._question.interaction_id if self._question else 0
+        return self._state in TERMINAL or asked >= interaction_id
 
     def _open_question(self) -> OpenQuestion | None:
         return self._question if self._state is State.WAITING_USER else None
