@@ -23,10 +23,12 @@ from bench.latency import measure_latency
 from bench.measures import Measure
 from bench.memory import measure_memory
 from bench.plot import save_plot
-from bench.report import print_table, save_json
+from bench.report import print_table, print_verdict, save_json
+from bench.sessions import measure_sessions
 from bench.stream import measure_stream
 from bench.throughput import measure_throughput
 from bench.turnwise_runs import turnwise_side
+from bench.watchers import measure_watchers
 from turnwise.runtime.temporal_server import HOST, ServerOptions, embedded_temporal
 from turnwise.settings import Settings
 
@@ -42,14 +44,45 @@ class Effort:
     runs_each: int
     waiting_runs: int
     streamed_runs: int
+    session_prompts: int
+    forks: int
+    watchers: int
+    watched_prompts: int
 
 
-FULL = Effort(latency_rounds=120, throughput_rounds=5, runs_each=2, waiting_runs=2000, streamed_runs=4)
-QUICK = Effort(latency_rounds=30, throughput_rounds=2, runs_each=2, waiting_runs=500, streamed_runs=1)
+FULL = Effort(
+    latency_rounds=120,
+    throughput_rounds=5,
+    runs_each=2,
+    waiting_runs=2000,
+    streamed_runs=4,
+    session_prompts=1000,
+    forks=20,
+    watchers=500,
+    watched_prompts=20,
+)
+QUICK = Effort(
+    latency_rounds=30,
+    throughput_rounds=2,
+    runs_each=2,
+    waiting_runs=500,
+    streamed_runs=1,
+    session_prompts=100,
+    forks=5,
+    watchers=100,
+    watched_prompts=5,
+)
 
 
-async def measure(effort: Effort, data_dir: Path) -> list[Measure]:
-    settings = Settings(data_dir=data_dir, temporal_port=_free_port(), temporal_ui_port=_free_port())
+@dataclass(frozen=True, slots=True)
+class Results:
+    runs: list[Measure]
+    sessions: list[Measure]
+    watchers: list[Measure]
+
+
+async def measure(effort: Effort, data_dir: Path) -> Results:
+    settings = Settings(data_dir=data_dir, temporal_port=free_port(), temporal_ui_port=free_port())
     server = ServerOptions(port=settings.temporal_port, ui_port=settings.temporal_ui_port, data_dir=data_dir)
     console = Console(stderr=True)
     async with embedded_temporal(server), turnwise_side(settings) as turnwise:
@@ -62,8 +95,13 @@ async def measure(effort: Effort, data_dir: Path) -> list[Measure]:
             measures += await measure_history(bare, turnwise)
             console.print("Events to an SSE client …")
             stream = await measure_stream(turnwise, effort.streamed_runs)
+            console.print("Sessions that have grown …")
+            sessions = await measure_sessions(turnwise.turnwise, effort.session_prompts, effort.forks)
+            console.print(f"Status to {effort.watchers} watchers …")
+            watchers = await measure_watchers(turnwise, effort.watchers, effort.watched_prompts)
         console.print(f"Memory of {effort.waiting_runs:,} waiting runs …")
-        return measures + await measure_memory(bare, turnwise, settings, effort.waiting_runs) + stream
+        measures += await measure_memory(bare, turnwise, settings, effort.waiting_runs)
+        return Results(measures + stream, sessions, watchers)
 
 
 def main() -> None:
@@ -76,11 +114,15 @@ def main() -> None:
     _warn_if_busy()
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="turnwise-bench-") as data_dir:
-        measures = asyncio.run(measure(effort, Path(data_dir)))
+        results = asyncio.run(measure(effort, Path(data_dir)))
+    everything = results.runs + results.sessions + results.watchers
     RESULTS.mkdir(exist_ok=True)
-    save_json(measures, RESULTS / "bench.json")
-    save_plot(measures, RESULTS / "bench.png")
-    print_table(measures, time.monotonic() - began)
+    save_json(everything, RESULTS / "bench.json")
+    save_plot(results.runs, RESULTS / "bench.png")
+    print_table("Two-turn run: Turnwise beside a bare Temporal workflow", "bare", results.runs)
+    print_table("Sessions: when they have grown, beside when they were young", "young", results.sessions)
+    print_table("A change of status, from its fact to whoever watches", "alone", results.watchers)
+    print_verdict(everything, time.monotonic() - began)
     print(f"Plot and numbers: {RESULTS}")
 
 
@@ -90,7 +132,7 @@ def _warn_if_busy() -> None:
         print(f"This machine is {busy:.0f} % busy with other things: trust the ratios more than the times.")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from bench import moments
 from turnwise.engines import Engines
-from turnwise.engines.protocol import Ask, Done, TextDelta, ToolCalled, TurnOutput
+from turnwise.engines.protocol import Ask, Done, TextDelta, ToolCalled, TurnOutput, TurnTools
 from turnwise.fcmp.jsonvalue import JsonObject
 from turnwise.fcmp.questions import Kind, Question
 from turnwise.store.records import TurnContext
@@ -17,18 +17,20 @@ STREAM_PAUSE_SEC = 0.015
 """Long enough for each event to travel alone."""
 
 
-class TwoTurnEngine:
-    """Asks in the first turn, answers in the second."""
-
-    name = "bench"
-
+class _Engine:
     def check_options(self, options: JsonObject) -> None:
         pass
 
     async def validate_handle(self, handle: JsonValue) -> bool:
         return True
 
-    async def run_turn(self, turn: TurnContext) -> AsyncGenerator[TurnOutput, None]:
+
+class TwoTurnEngine(_Engine):
+    """Asks in the first turn, answers in the second."""
+
+    name = "bench"
+
+    async def run_turn(self, turn: TurnContext, tools: TurnTools) -> AsyncGenerator[TurnOutput, None]:
         if turn.resolution is None:
             moments.asked(turn.run_id)
             yield Ask(Question(kind=Kind.OPEN_TEXT, prompt="Which colour?"))
@@ -37,18 +39,22 @@ class TwoTurnEngine:
             yield Done()
 
 
-class StreamingEngine:
+class ShortEngine(_Engine):
+    """Answers at once."""
+
+    name = "bench-short"
+
+    async def run_turn(self, turn: TurnContext, tools: TurnTools) -> AsyncGenerator[TurnOutput, None]:
+        yield TextDelta("Done.")
+        yield Done()
+
+
+class StreamingEngine(_Engine):
     """Publishes one event after another."""
 
     name = "bench-stream"
 
-    def check_options(self, options: JsonObject) -> None:
-        pass
-
-    async def validate_handle(self, handle: JsonValue) -> bool:
-        return True
-
-    async def run_turn(self, turn: TurnContext) -> AsyncGenerator[TurnOutput, None]:
+    async def run_turn(self, turn: TurnContext, tools: TurnTools) -> AsyncGenerator[TurnOutput, None]:
         for number in range(STREAMED_EVENTS):
             await asyncio.sleep(STREAM_PAUSE_SEC)
             yield ToolCalled(f"call-{number}", "bench", {})
@@ -56,4 +62,4 @@ class StreamingEngine:
 
 
 def bench_engines() -> Engines:
-    return Engines([TwoTurnEngine(), StreamingEngine()])
+    return Engines([TwoTurnEngine(), ShortEngine(), StreamingEngine()])

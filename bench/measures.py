@@ -19,9 +19,9 @@ class Target:
     def __str__(self) -> str:
         match self.bound:
             case Bound.RATIO_AT_MOST:
-                return f"≤ {self.limit:g} × bare"
+                return f"ratio ≤ {self.limit:g}"
             case Bound.RATIO_AT_LEAST:
-                return f"≥ {self.limit:g} × bare"
+                return f"ratio ≥ {self.limit:g}"
             case Bound.VALUE_BELOW:
                 return f"< {self.limit:g}"
             case Bound.NONE:
@@ -61,6 +61,7 @@ THROUGHPUT = Target(Bound.RATIO_AT_LEAST, 0.75)
 MEMORY = Target(Bound.RATIO_AT_MOST, 1.3)
 NONE_FAILED = Target(Bound.NONE)
 STREAM = Target(Bound.VALUE_BELOW, 5.0)
+STATUS = Target(Bound.VALUE_BELOW, 100.0)
 
 
 def percentile(values: list[float], percent: float) -> float:

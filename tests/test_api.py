@@ -1,41 +1,18 @@
 """The HTTP API on a real socket: what services and people call, and what they get when they call it wrong."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import httpx
 import pytest
 from temporalio.client import Client
 
-from tests.conftest import free_port
+from tests.api_client import PROBLEM, api_for, refused, stream
+from tests.sse import Frame
 from tests.world import ANSWER, ASK, ASK_THEN_ANSWER, WAIT_FOREVER, World, start_world, until_asked
 from turnwise.fcmp.jsonvalue import JsonObject
-from turnwise.runtime.processes import Parts, serving
-from turnwise.settings import Settings
 from turnwise.statechart import State
-
-PROBLEM = "application/problem+json"
-
-
-@dataclass
-class Frame:
-    event: str
-    data: Any
-    id: str | None
-
-
-@asynccontextmanager
-async def api_for(world: World) -> AsyncIterator[httpx.AsyncClient]:
-    settings = Settings(api_port=free_port(), task_queue=world.task_queue, temporal_ui_url="http://ui.example/")
-    async with (
-        serving(Parts(settings, world.temporal, world.store, world.engines)),
-        httpx.AsyncClient(base_url=f"http://127.0.0.1:{settings.api_port}", timeout=30) as client,
-    ):
-        yield client
 
 
 @pytest.fixture(scope="module")
@@ -44,21 +21,10 @@ async def api(world: World) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-async def frames(
+def frames(
     api: httpx.AsyncClient, run_id: str, cursor: int | None = None, headers: dict[str, str] | None = None
 ) -> AsyncIterator[Frame]:
-    params = {} if cursor is None else {"cursor": cursor}
-    async with api.stream("GET", f"/v1/runs/{run_id}/events", params=params, headers=headers) as response:
-        assert response.status_code == 200, await response.aread()
-        assert response.headers["content-type"].startswith("text/event-stream")
-        fields: dict[str, str] = {}
-        async for line in response.aiter_lines():
-            if line:
-                name, _, value = line.partition(": ")
-                fields[name] = value
-            elif fields:
-                yield Frame(fields["event"], json.loads(fields["data"]), fields.get("id"))
-                fields = {}
+    return stream(api, f"/v1/runs/{run_id}/events", cursor, headers)
 
 
 async def start(api: httpx.AsyncClient, **body: Any) -> str:
@@ -84,14 +50,6 @@ async def reply(
 
 async def to_the_end(api: httpx.AsyncClient, run_id: str, cursor: int = 0) -> list[Frame]:
     return [frame async for frame in frames(api, run_id, cursor)]
-
-
-def refused(response: httpx.Response, status: int, code: str) -> Any:
-    assert (response.status_code, response.headers["content-type"]) == (status, PROBLEM), response.text
-    body = response.json()
-    assert (body["status"], body["code"]) == (status, code)
-    assert body["detail"]
-    return body
 
 
 async def test_a_run_goes_from_start_to_completion_over_http(api: httpx.AsyncClient) -> None:

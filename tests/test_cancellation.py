@@ -8,9 +8,10 @@ import pytest
 from pydantic import JsonValue
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError
 
+from tests.halves import with_turn_ended
 from tests.world import ASK, ASK_THEN_ANSWER, WAIT_FOREVER, World, start_world, until_asked, until_event, until_state
 from turnwise.engines import Engines
-from turnwise.engines.protocol import Done, TextDelta, TurnOutput
+from turnwise.engines.protocol import Done, TextDelta, TurnOutput, TurnTools
 from turnwise.errors import RunEnded
 from turnwise.fcmp.events import EventType
 from turnwise.fcmp.jsonvalue import JsonObject
@@ -36,7 +37,7 @@ class SlowToStop:
     async def validate_handle(self, handle: JsonValue) -> bool:
         return True
 
-    async def run_turn(self, turn: TurnContext) -> AsyncGenerator[TurnOutput, None]:
+    async def run_turn(self, turn: TurnContext, tools: TurnTools) -> AsyncGenerator[TurnOutput, None]:
         yield TextDelta("I was just about to say")
         try:
             await asyncio.Event().wait()
@@ -144,3 +145,16 @@ async def test_a_reply_and_a_cancel_at_the_same_moment_leave_one_clean_ending(wo
         assert violations(await run.history()) == []
         with pytest.raises(AssertionError):
             await until_event(run, EventType.COMPLETED)
+
+
+async def test_a_turn_that_ends_in_the_very_moment_of_the_cancel_has_ended_by_itself(
+    temporal: Client, tmp_path: Path
+) -> None:
+    async with start_world(temporal, f"sqlite:///{tmp_path / 'turnwise.db'}", with_worker=False) as world:
+        run = await world.turnwise.start(engine_options={"turns": [[{"final": "done"}]]})
+        handle = temporal.get_workflow_handle(run.id)
+        await with_turn_ended(world, run, before_it_ends=run.cancel)
+        async with world.worker():
+            assert (await run.wait()).state is State.SUCCEEDED
+            await handle.result()
+        assert violations(await run.history()) == []

@@ -1,142 +1,29 @@
 """The command line as people and scripts use it: real processes, a real terminal, the real server."""
 
 import asyncio
-import contextlib
-import fcntl
 import json
-import os
-import pty
 import re
 import sysconfig
-import termios
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pydantic import JsonValue
 
+from tests.command_line import TURNWISE, Result, environment, terminal, turnwise
 from tests.conftest import free_port
 from tests.world import ASK_THEN_ANSWER, World, until_asked, until_state
-from turnwise.cli.answers import Response, answering, example, response_from_argument
 from turnwise.errors import ResponseInvalid
 from turnwise.fcmp.jsonvalue import JsonObject
 from turnwise.fcmp.questions import Question, check_response
 from turnwise.statechart import State
+from turnwise.wording.answers import Response, answering, example, response_from_argument
 
-TURNWISE = str(Path(sysconfig.get_path("scripts")) / "turnwise")
-PATIENCE_SEC = 60.0
 SCRIPT = json.dumps(ASK_THEN_ANSWER)
-STYLING = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
-
-
-@dataclass(frozen=True)
-class Result:
-    code: int
-    out: str
-    err: str
-
-
-def environment(**settings: str) -> dict[str, str]:
-    """Ours without any setting of Turnwise or Temporal, but for those that are given."""
-    ours = ("TURNWISE_", "TEMPORAL_", "PYTHON")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    return {**kept, "TERM": "xterm", **settings}
-
-
-async def turnwise(*arguments: str, env: dict[str, str], cwd: Path | None = None) -> Result:
-    process = await asyncio.create_subprocess_exec(
-        TURNWISE,
-        *arguments,
-        env=env,
-        cwd=cwd,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    async with asyncio.timeout(PATIENCE_SEC):
-        out, err = await process.communicate()
-    assert process.returncode is not None
-    return Result(process.returncode, out.decode(), err.decode())
 
 
 def is_empty(folder: Path) -> bool:
     return not any(folder.iterdir())
-
-
-class Terminal:
-    """A terminal with the command on it: what is on the screen can be waited for, and answered."""
-
-    def __init__(self, process: asyncio.subprocess.Process, keyboard: int) -> None:
-        self._process = process
-        self._keyboard = keyboard
-        self._news = asyncio.Event()
-        self._position = 0
-        self.screen = ""
-        asyncio.get_running_loop().add_reader(keyboard, self._read)
-
-    async def until(self, text: str) -> None:
-        """Returns when the text has appeared after all that was waited for before."""
-        async with asyncio.timeout(PATIENCE_SEC):
-            while (found := self.screen.find(text, self._position)) < 0:
-                self._news.clear()
-                await self._news.wait()
-        self._position = found + len(text)
-
-    def type(self, keys: str) -> None:
-        os.write(self._keyboard, keys.encode())
-
-    async def exit_code(self) -> int:
-        async with asyncio.timeout(PATIENCE_SEC):
-            return await self._process.wait()
-
-    async def close(self) -> None:
-        asyncio.get_running_loop().remove_reader(self._keyboard)
-        os.close(self._keyboard)
-        if self._process.returncode is None:
-            self._process.kill()
-            await self._process.wait()
-
-    def _read(self) -> None:
-        try:
-            new = os.read(self._keyboard, 65536).decode(errors="replace")
-        except OSError:  # the command has ended
-            asyncio.get_running_loop().remove_reader(self._keyboard)
-            new = ""
-        self.screen += STYLING.sub("", new)
-        self._news.set()
-
-
-@contextlib.asynccontextmanager
-async def terminal(*arguments: str, env: dict[str, str]) -> AsyncIterator[Terminal]:
-    keyboard, screen = pty.openpty()
-    process = await asyncio.create_subprocess_exec(
-        TURNWISE,
-        *arguments,
-        env=env,
-        stdin=screen,
-        stdout=screen,
-        stderr=screen,
-        start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-    )
-    os.close(screen)
-    opened = Terminal(process, keyboard)
-    try:
-        yield opened
-    finally:
-        await opened.close()
-
-
-@pytest.fixture
-def env(world: World, scratch: Path) -> dict[str, str]:
-    """The environment of a command that works on the world of the tests."""
-    return environment(
-        TEMPORAL_ADDRESS=world.temporal.service_client.config.target_host,
-        TURNWISE_DATABASE_URL=f"sqlite:///{scratch / 'world.db'}",
-        TURNWISE_TASK_QUEUE=world.task_queue,
-        TURNWISE_API_PORT=str(free_port()),
-    )
 
 
 # On a terminal
@@ -298,6 +185,7 @@ async def test_runs_are_listed_page_by_page(env: dict[str, str], world: World) -
     assert [run["prompt_preview"] for run in first["runs"]] == ["Job [2]"]
     second = await turnwise("runs", "--limit", "1", "--state", "succeeded", "--cursor", first["next_cursor"], env=env)
     assert "Job [1]" in second.out
+    assert second.out.splitlines()[1].split()[1:3] == ["succeeded", "completed"]
     assert len(second.out.splitlines()) == 2
     assert re.match(r"More: \S*turnwise runs --cursor \S+\n$", second.err)
 
@@ -328,12 +216,26 @@ async def test_events_are_readable(env: dict[str, str], world: World) -> None:
     assert "Which colour?" in lines[3][3]
 
 
+async def test_who_follows_the_events_sees_the_status_between_them(env: dict[str, str], world: World) -> None:
+    run = await world.turnwise.start("Paint it", engine_options=ASK_THEN_ANSWER)
+    await until_asked(run)
+    process = await asyncio.create_subprocess_exec(TURNWISE, "events", run.id, env=env, stdout=asyncio.subprocess.PIPE)
+    assert process.stdout is not None
+    while b"user.input.required" not in await process.stdout.readline():
+        pass
+    await run.reply(1, "blue")
+    rest, _ = await process.communicate()
+    told = [line.split()[-2:] for line in rest.decode().splitlines() if line.split()[1] == "status"]
+    assert told[-1] == ["completed", "(run_succeeded)"]
+    assert rest.decode().splitlines()[-2].split()[2] == "conversation.completed"
+
+
 # What goes wrong
 
 
 REFUSED = [
     (["events", "run-nobody"], "There is no run 'run-nobody'."),
-    (["runs", "--cursor", "nonsense"], "This is not a cursor that a list of runs has given."),
+    (["runs", "--cursor", "nonsense"], "This is not a cursor that a list has given."),
     (["run", "--options", "{broken"], "--options is not valid JSON"),
     (["run", "--engine", "diesel"], "There is no engine 'diesel'."),
     (["run", "--options", '{"turns": [[{"sing": "la"}]]}'], "engine_options.turns.0.0"),

@@ -4,7 +4,12 @@ import asyncio
 
 import pytest
 from pydantic import JsonValue
-from temporalio.api.enums.v1.event_type_pb2 import EVENT_TYPE_WORKFLOW_TASK_COMPLETED
+from temporalio.api.enums.v1.event_type_pb2 import (
+    EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,
+    EVENT_TYPE_MARKER_RECORDED,
+    EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED,
+    EVENT_TYPE_WORKFLOW_TASK_COMPLETED,
+)
 from temporalio.client import Client
 
 from tests.world import ANSWER, ASK, ASK_THEN_ANSWER, World, start_world, until_asked
@@ -74,6 +79,11 @@ async def test_a_two_turn_run_costs_four_workflow_tasks_and_few_events(world: Wo
     kinds = [event.event_type for event in (await handle.fetch_history()).events]
     assert kinds.count(EVENT_TYPE_WORKFLOW_TASK_COMPLETED) == 4
     assert len(kinds) <= 32
+    after_reply = kinds[kinds.index(EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED) :]
+    published, next_turn = (
+        after_reply.index(kind) for kind in (EVENT_TYPE_MARKER_RECORDED, EVENT_TYPE_ACTIVITY_TASK_SCHEDULED)
+    )
+    assert published < next_turn  # a turn whose reply is not in the log may not start
 
 
 async def test_without_a_worker_a_run_is_queued_and_a_reply_is_told_to_come_again(

@@ -8,17 +8,21 @@ from temporalio.worker import Replayer
 from temporalio.workflow import NondeterminismError
 
 from tests.golden import FOLDER
+from tests.golden.conversations import CONVERSATIONS
 from tests.golden.paths import PATHS
+from tests.golden.recoveries import RECOVERIES
 from turnwise.converter import data_converter
-from turnwise.runtime.worker import workflow_runner
-from turnwise.workflows import RunWorkflow
+from turnwise.workflows import RecoveryWorkflow, RunWorkflow, SessionWorkflow
 
 HISTORIES = {file.stem: file.read_text() for file in sorted(FOLDER.glob("*.json"))}
 
 
 @pytest.fixture(scope="module")
 def replayer() -> Replayer:
-    return Replayer(workflows=[RunWorkflow], data_converter=data_converter, workflow_runner=workflow_runner())
+    return Replayer(
+        workflows=[RunWorkflow, SessionWorkflow, RecoveryWorkflow],
+        data_converter=data_converter,
+    )
 
 
 def read(text: str) -> WorkflowHistory:
@@ -27,7 +31,7 @@ def read(text: str) -> WorkflowHistory:
 
 
 def test_every_path_has_a_recorded_history() -> None:
-    assert {name.partition(".")[0] for name in HISTORIES} == set(PATHS)
+    assert {name.partition(".")[0] for name in HISTORIES} == {*PATHS, *CONVERSATIONS, *RECOVERIES}
 
 
 @pytest.mark.parametrize("name", HISTORIES)

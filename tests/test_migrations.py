@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic import command
+from alembic.config import Config
 from sqlalchemy import Engine, create_engine, inspect, text
 
-from turnwise.store import Store
+from turnwise.statechart import State
+from turnwise.store import Store, migrations
 from turnwise.store.database import parse_url
 from turnwise.store.migrations import HEAD
 from turnwise.store.tables import metadata
@@ -119,6 +122,74 @@ async def test_a_fresh_database_has_the_tables_that_the_code_works_with(store_ur
     declared.pop("alembic_version")
     assert migrated == declared
     assert set(declared) == set(metadata.tables)
+
+
+def create_at(engine: Engine, revision: str) -> None:
+    """The database as an older release has left it."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__path__[0])))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+
+
+RUN_OF_BEFORE: Row = {
+    "engine": "scripted",
+    "input": "{}",
+    "interactive_require_user_reply": True,
+    "attempt": 1,
+    "closed_attempt": 0,
+    "interaction_count": 0,
+    "auto_decision_count": 0,
+    "last_seq": 0,
+    "last_audit_seq": 0,
+    "version": 0,
+    "recovery_state": "none",
+}
+SESSION_OF_BEFORE: Row = {
+    "execution_id": "first",
+    "defaults": "{}",
+    "lineage": "[]",
+    "branch": "b",
+    "entry_count": 0,
+    "counts": "{}",
+    "last_seq": 0,
+    "version": 0,
+    "created_at": UPDATED_AT,
+}
+
+
+def add(engine: Engine, table: str, row: Row) -> None:
+    columns, values = ", ".join(row), ", ".join(f":{name}" for name in row)
+    with engine.begin() as connection:
+        connection.execute(text(f"INSERT INTO {table} ({columns}) VALUES ({values})"), row)  # noqa: S608
+
+
+async def test_runs_and_sessions_of_before_get_the_status_that_follows_from_their_state(
+    store_url: str, engine: Engine
+) -> None:
+    create_at(engine, "0004")
+    for number, state in enumerate(State):
+        times = {"created_at": f"2025-06-0{number + 1}", "updated_at": UPDATED_AT}
+        of_session = {"session_id": "talked", "prompt_id": f"p{number}"}
+        add(engine, "runs", {**RUN_OF_BEFORE, **times, **of_session, "run_id": state.value, "state": state.value})
+    add(engine, "sessions", {**SESSION_OF_BEFORE, "session_id": "talked"})
+    add(engine, "sessions", {**SESSION_OF_BEFORE, "session_id": "silent"})
+    await migrate(store_url)
+    assert {row["run_id"]: (row["status"], row["status_reason"]) for row in read(engine, "runs", "run_id")} == {
+        "queued": ("accepted", "input_accepted"),
+        "running": ("awaiting_output", "turn_started"),
+        "waiting_user": ("completed", "question_asked"),
+        "succeeded": ("completed", "run_succeeded"),
+        "failed": ("error", "run_failed"),
+        "canceled": ("closed", "run_canceled"),
+    }
+    for row in read(engine, "runs", "run_id"):
+        assert (row["status_since"], row["last_activity_at"]) == (UPDATED_AT, None)
+        assert (row["accepted_ttl_sec"], row["stall_after_sec"]) == (3, 120)
+        assert row["status_due_at"] == (UPDATED_AT if row["run_id"] in ("queued", "running") else None)
+    newest = {row["session_id"]: row["newest_run_id"] for row in read(engine, "sessions", "session_id")}
+    assert newest == {"talked": "canceled", "silent": None}
 
 
 async def test_opening_twice_changes_nothing(store_url: str, engine: Engine) -> None:

@@ -1,13 +1,22 @@
 """What becomes of runs when workers die, stop, pause and come back: proven by doing it to real processes."""
 
+import asyncio
+import contextlib
 import sqlite3
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.update.v1 import UpdateRef
+from temporalio.api.workflowservice.v1 import PollWorkflowExecutionUpdateRequest
 from temporalio.client import Client, WorkflowHandle
 from temporalio.service import RPCError
 
+from tests.halves import with_turn_ended
+from tests.stored_runs import open_question
+from tests.test_outages import replied
 from tests.worker_process import Workers, workers
 from tests.world import (
     ANSWER,
@@ -22,13 +31,15 @@ from tests.world import (
     until_state,
 )
 from turnwise.client import Run
+from turnwise.errors import Unavailable
 from turnwise.fcmp.events import EventType, FcmpEvent
 from turnwise.fcmp.jsonvalue import JsonObject
 from turnwise.fcmp.ordering import violations
-from turnwise.statechart import State
-from turnwise.store.records import RecoveryState
+from turnwise.statechart import Event, State
+from turnwise.store.records import RecoveryState, TurnClosing
 from turnwise.workflows.recovery import Progress, recovery_id
 
+NOTICED_WITHIN = timedelta(seconds=5)
 SPEAK_AND_WAIT: JsonObject = {"turns": [[{"say": "I am at it."}, WAIT_FOREVER]]}
 
 
@@ -141,9 +152,11 @@ async def test_a_turn_whose_worker_was_killed_is_failed_by_another_worker(idle: 
     run = await idle.turnwise.start(engine_options=SPEAK_AND_WAIT)
     await until_state(run, State.RUNNING)
     await crew.start()
+    killed_at = datetime.now(UTC)
     await first.kill()
     view = await run.wait()
     log = await whole(run)
+    assert datetime.fromisoformat(str(log[-2].data["updated_at"])) - killed_at < NOTICED_WITHIN
     assert view.error is not None
     assert (view.state, view.error.code) == (State.FAILED, "ORCHESTRATOR_RESTART_INTERRUPTED")
     assert (log[-2].data["from"], log[-2].data["trigger"]) == ("running", "restart.reconcile_failed")
@@ -247,6 +260,33 @@ async def test_a_worker_that_was_paused_and_declared_dead_writes_nothing_afterwa
     assert "After." not in [event.data.get("text") for event in log]
 
 
+async def test_a_process_that_holds_the_lock_of_the_sqlite_file_holds_others_up_and_nobody_is_declared_dead(
+    idle: World, crew: Workers, tmp_path: Path
+) -> None:
+    """As one does that is paused in the middle of a transaction: only it, or its death, can give the lock up."""
+    await crew.start()
+    working = await idle.turnwise.start(engine_options={"turns": [[{"say": "At work."}, {"sleep": 3}, ANSWER]]})
+    waiting = await idle.turnwise.start(engine_options=ASK_THEN_ANSWER)
+    await until_asked(waiting)
+    await until_event(working, EventType.MESSAGE_FINAL)
+    with contextlib.closing(sqlite3.connect(tmp_path / "turnwise.db", isolation_level=None)) as paused:
+
+        async def joined() -> int:
+            return int(paused.execute("SELECT count(*) FROM workers").fetchone()[0])
+
+        joining = asyncio.create_task(crew.start())
+        await until(joined, lambda number: number == 2)
+        paused.execute("BEGIN IMMEDIATE")
+        with pytest.raises(Unavailable):
+            await waiting.reply(1, "blue", reply_id="mine")
+        paused.execute("ROLLBACK")
+    await joining
+    await replied(waiting)
+    for run in (working, waiting):
+        assert (await run.wait()).state is State.SUCCEEDED
+        assert not any(trigger.startswith("restart.") for trigger in triggers(await whole(run)))
+
+
 async def test_a_run_whose_workflow_is_gone_is_failed_at_the_next_restart(idle: World, crew: Workers) -> None:
     first = await crew.start()
     waiting = await idle.turnwise.start(engine_options=ASK_THEN_ANSWER)
@@ -274,3 +314,60 @@ async def test_the_sweep_tells_what_it_did_and_leaves_ended_and_new_runs_alone(i
         await until_recovered(run)
         assert triggers(await whole(run)).count("restart.preserve_waiting") == 1
     assert await ended.history() == before
+
+
+async def test_of_workers_that_start_in_the_same_moment_only_one_sweeps(idle: World, crew: Workers) -> None:
+    first = await crew.start()
+    run = await idle.turnwise.start(engine_options=ASK_THEN_ANSWER)
+    await until_asked(run)
+    await first.kill()
+    await asyncio.gather(crew.start(), crew.start(), crew.start())
+    assert (await sweep(idle)).preserved == 1
+    await until_recovered(run)
+    await run.reply(1, "blue")
+    assert (await run.wait()).state is State.SUCCEEDED
+    assert triggers(await whole(run)).count("restart.preserve_waiting") == 1
+
+
+async def died_after_asking(world: World, run: Run) -> None:
+    """Leaves a run as a worker does that dies after it published the question, and before Temporal knew."""
+    await with_turn_ended(world, run)
+    closing = TurnClosing(run_id=run.id, attempt=1, event=Event.TURN_NEEDS_INPUT, handle={"next_turn": 1})
+    closing.question = open_question()
+    await world.store.close_turn(closing)
+
+
+async def test_a_signal_may_answer_a_question_that_the_workflow_has_yet_to_come_to(idle: World) -> None:
+    run = await idle.turnwise.start(engine_options=ASK_THEN_ANSWER)
+    await died_after_asking(idle, run)
+    reply = {"interaction_id": 1, "response": "blue", "reply_id": "quick"}
+    await idle.temporal.get_workflow_handle(run.id).signal("reply", reply)
+    async with idle.worker():
+        assert (await run.wait()).state is State.SUCCEEDED
+    log = await whole(run)
+    assert [event.data["reply_id"] for event in log if event.type == EventType.REPLY_ACCEPTED] == ["quick"]
+    assert EventType.WARNING not in [event.type for event in log]
+
+
+async def has_arrived(world: World, run: Run, update_id: str) -> bool:
+    """Whether the server has the update, although no worker does."""
+    reference = UpdateRef(workflow_execution=WorkflowExecution(workflow_id=run.id), update_id=update_id)
+    request = PollWorkflowExecutionUpdateRequest(namespace=world.temporal.namespace, update_ref=reference)
+    try:
+        await world.temporal.workflow_service.poll_workflow_execution_update(request)
+    except RPCError:
+        return False
+    return True
+
+
+async def test_a_reply_to_a_question_that_the_workflow_has_yet_to_come_to_is_told_to_come_again(idle: World) -> None:
+    run = await idle.turnwise.start(engine_options=ASK_THEN_ANSWER)
+    await died_after_asking(idle, run)
+    first = asyncio.create_task(run.reply(1, "blue", reply_id="quick"))
+    await until(lambda: has_arrived(idle, run, "1:quick"), bool)
+    async with idle.worker():
+        with pytest.raises(Unavailable, match="still coming"):
+            await first
+        assert (await run.reply(1, "blue", reply_id="quick")).reply_id == "quick"
+        assert (await run.wait()).state is State.SUCCEEDED
+    await whole(run)

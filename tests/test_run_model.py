@@ -25,7 +25,7 @@ from tests.contract_model import Refused, contract_step
 from tests.world import World, start_world
 from turnwise.connection import connect_temporal
 from turnwise.engines import Engines
-from turnwise.engines.protocol import Ask, Done, Fail, MessageEnd, TextDelta, TurnOutput
+from turnwise.engines.protocol import Ask, Done, Fail, MessageEnd, TextDelta, TurnOutput, TurnTools
 from turnwise.errors import AlreadyAnswered, InteractionStale, NotWaiting, ResponseInvalid, RunEnded, TurnwiseError
 from turnwise.fcmp.events import EventType, FcmpEvent, Mode
 from turnwise.fcmp.jsonvalue import JsonObject
@@ -56,7 +56,7 @@ class Puppet:
     async def validate_handle(self, handle: JsonValue) -> bool:
         return True
 
-    async def run_turn(self, turn: TurnContext) -> AsyncGenerator[TurnOutput, None]:
+    async def run_turn(self, turn: TurnContext, tools: TurnTools) -> AsyncGenerator[TurnOutput, None]:
         while True:
             output = await self.strings(turn.run_id).get()
             yield output

@@ -11,8 +11,8 @@ import httpx
 import psutil
 from temporalio.client import Client
 
+from tests.command_line import PATIENCE_SEC, TURNWISE, Result, environment, turnwise
 from tests.conftest import free_port
-from tests.test_cli import PATIENCE_SEC, TURNWISE, Result, environment, turnwise
 from turnwise.fcmp.jsonvalue import JsonObject
 
 ASK_AND_ANSWER: JsonObject = {

@@ -15,7 +15,8 @@ from turnwise.statechart import Event, State
 from turnwise.store import Store
 from turnwise.store.changes import SLOW_POLL_SEC, Changes
 from turnwise.store.records import Glance, LiveMessage, StoredEvent
-from turnwise.store.watching import Delta, Frame, Idle, Snapshot
+from turnwise.store.topics import Topic
+from turnwise.store.watching import Delta, Frame, Idle, Snapshot, StatusChanged
 
 PATIENCE_SEC = 30.0
 """How long a test waits for what must come."""
@@ -29,14 +30,14 @@ def store(shared_store: Store) -> Store:
 
 
 class Watcher:
-    """Reads frames one by one; frames that only say "nothing new" are passed over."""
+    """Reads frames one by one, passing over "nothing new" and the status, which has tests of its own."""
 
     def __init__(self, store: Store, run: StoredRun, cursor: int = 0) -> None:
         self._frames = store.watch(run.run_id, cursor)
 
     async def next(self, within: float = PATIENCE_SEC) -> Frame:
         async with asyncio.timeout(within):
-            while isinstance(frame := await anext(self._frames), Idle):
+            while isinstance(frame := await anext(self._frames), Idle | StatusChanged):
                 pass
         return frame
 
@@ -280,6 +281,7 @@ async def test_a_slow_watcher_gets_no_text_after_the_message_that_it_belongs_to(
         await watcher.start()
         await run.type("First", message_id="m1")
         await run.say("First")
+        assert await watcher.delta() == Delta("m1", 0, "First")
         assert await watcher.event() == 3
         await run.say("Second")
         assert await watcher.event() == 4
@@ -320,9 +322,9 @@ async def test_news_of_this_process_do_not_jump_over_what_another_wrote(
 ) -> None:
     notify = Changes.notify
 
-    def only_our_own(changes: Changes, run_id: str, news: Glance | None = None) -> None:
+    def only_our_own(changes: Changes, topic: Topic, news: Glance | None = None) -> None:
         if news is not None:
-            notify(changes, run_id, news)
+            notify(changes, topic, news)
 
     monkeypatch.setattr(Changes, "notify", only_our_own)
     run = await StoredRun.running(store)

@@ -16,6 +16,7 @@ TURNWISE = Path(sys.executable).parent / "turnwise"
 class WorkerProcess:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
+        self.pid = process.pid
 
     async def kill(self) -> None:
         """As the kernel or a power switch would."""

@@ -5,6 +5,7 @@ the next attempt of the activity finds it here and takes it up again.
 """
 
 import asyncio
+import time
 from collections.abc import Coroutine
 
 from turnwise.activities.writer import TurnWriter
@@ -26,6 +27,7 @@ class LiveTurn:
         self._writer = writer
         self._whole = asyncio.create_task(self._to_the_end())
         self._stopped_as: TurnEnding | None = None
+        self.started = time.monotonic()
         self.watchers = 0
 
     async def result(self) -> TurnResult:

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from datetime import UTC, datetime
@@ -15,8 +14,11 @@ from turnwise.runs import Recovery
 from turnwise.store import Store
 
 BEAT_SEC = 0.5
-SILENCE_SEC = 2.5
-"""A worker whose beats have not grown for this long is dead, or as good as dead: nobody lets it write any more."""
+SILENT_BEATS = 4
+"""A worker whose beats have not grown during so many of our own is dead, or as good as dead: nobody lets it write.
+
+Counted in beats and not in seconds: while the database is held up, nobody beats, and nobody has died of it.
+"""
 
 log = structlog.get_logger()
 
@@ -31,7 +33,10 @@ class Presence:
         """Set once it is known whether this start is a restart."""
         self._store = store
         self._task_queue = task_queue
-        self._seen: dict[str, tuple[int, float]] = {}
+        self._beats = 0
+        self._beaten = asyncio.Condition()
+        self._seen: dict[str, tuple[int, int]] = {}
+        """The beats of each worker, and at which of our own beats they were seen to grow."""
 
     @contextlib.asynccontextmanager
     async def shown(self, on_restart: Callable[[str], Awaitable[None]]) -> AsyncIterator[None]:
@@ -50,13 +55,14 @@ class Presence:
 
     def has_died(self, worker_id: str) -> bool:
         """Whether that worker was seen to fall silent, or has left, or was never seen at all."""
-        beats = self._seen.get(worker_id)
-        return beats is None or time.monotonic() - beats[1] > SILENCE_SEC
+        seen = self._seen.get(worker_id)
+        return seen is None or self._beats - seen[1] >= SILENT_BEATS
 
     async def _settle(self, silent: Mapping[str, int], on_restart: Callable[[str], Awaitable[None]]) -> None:
         if silent:
             # Killed workers leave their last beat behind; only time tells them from living ones.
-            await asyncio.sleep(SILENCE_SEC)
+            async with self._beaten:
+                await self._beaten.wait_for(lambda: self._beats > SILENT_BEATS)
         now = iso(datetime.now(UTC))
         if await self._store.serve(self.worker_id, self._task_queue, silent):
             self.restarted_at = now
@@ -70,16 +76,16 @@ class Presence:
             try:
                 alive = await self._store.beat(self.worker_id)
             except Unavailable as error:
-                # Nobody could beat either: what was seen before says nothing about who lives.
                 log.warning("worker.beat_missed", reason=error.message)
-                self._seen = {worker: (beats, time.monotonic()) for worker, (beats, _) in self._seen.items()}
             else:
-                self._observe(alive)
+                async with self._beaten:
+                    self._observe(alive)
+                    self._beaten.notify_all()
             await asyncio.sleep(BEAT_SEC)
 
     def _observe(self, alive: Mapping[str, int]) -> None:
-        now = time.monotonic()
+        self._beats += 1
         self._seen = {
-            worker: self._seen[worker] if self._seen.get(worker, (None,))[0] == beats else (beats, now)
+            worker: self._seen[worker] if self._seen.get(worker, (None,))[0] == beats else (beats, self._beats)
             for worker, beats in alive.items()
         }

@@ -1,10 +1,10 @@
-"""What a workflow writes to the store: local activities, each one transaction, each safe to repeat."""
+"""What a workflow does in the store: local activities, each one transaction, each safe to repeat."""
 
 from pydantic import BaseModel, Field
 from temporalio import activity
 
 from turnwise.activities.refusals import refusal
-from turnwise.errors import RunIdTaken, RunInputInvalid
+from turnwise.errors import RunIdTaken, RunInputInvalid, SessionNotFound
 from turnwise.fcmp.events import DiagnosticWarning, ErrorInfo
 from turnwise.store import Store
 from turnwise.store.records import Resolution, TurnClosing
@@ -44,6 +44,11 @@ class ReconcileRequest(BaseModel):
     error: ErrorInfo
 
 
+class QuestionRequest(BaseModel):
+    run_id: str
+    interaction_id: int
+
+
 class Resolved(BaseModel):
     resolution: Resolution | None = Field(discriminator="resolution_mode")
 
@@ -56,7 +61,7 @@ class Publishing:
     async def register(self, registration: Registration) -> None:
         try:
             await self._store.register(registration)
-        except (RunIdTaken, RunInputInvalid) as error:
+        except (RunIdTaken, RunInputInvalid, SessionNotFound) as error:
             raise refusal(error) from error
 
     @activity.defn
@@ -82,6 +87,11 @@ class Publishing:
     @activity.defn
     async def reconcile(self, request: ReconcileRequest) -> None:
         await self._store.reconcile(request.run_id, request.error)
+
+    @activity.defn
+    async def has_asked(self, request: QuestionRequest) -> bool:
+        interaction = await self._store.interaction(request.run_id, request.interaction_id)
+        return interaction is not None and interaction.resolution is None
 
     @activity.defn
     async def warn(self, request: WarnRequest) -> None:

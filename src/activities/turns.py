@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Coroutine
+import contextvars
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine
 
 import structlog
 from pydantic import BaseModel
@@ -30,6 +32,7 @@ from turnwise.runs import Recovery
 from turnwise.store import Store
 from turnwise.store.records import Asked, Canceled, Failed, Interrupted, Succeeded, TurnContext, TurnResult
 from turnwise.store.registration import Registration
+from turnwise.tools import Toolbox, Tools
 
 HEARTBEAT_SEC = 0.4
 ANNOUNCE_AFTER_SEC = 0.2
@@ -54,17 +57,22 @@ class TurnRef(BaseModel):
 
 
 class Turns:
-    def __init__(self, store: Store, engines: Engines, client: Client, presence: Presence) -> None:
+    def __init__(self, store: Store, engines: Engines, tools: Tools, client: Client, presence: Presence) -> None:
         self._store = store
         self._engines = engines
+        self._tools = tools
         self._client = client
         self._presence = presence
         self._live: dict[TurnKey, LiveTurn] = {}
+        self._ended: dict[TurnKey, str] = {}
+        """Reports, kept for a while as JSON, which is small: should one be lost, Temporal asks for it again."""
 
     @activity.defn
     async def run_turn(self, ref: TurnRef) -> TurnResult:
         async with _alongside(_heartbeat(), self._announce(ref)):
             try:
+                if ref.key in self._ended:
+                    return TurnResult.model_validate_json(self._ended[ref.key])
                 turn = self._live.get(ref.key) or await self._open(ref)
                 return await self._followed(ref, turn)
             except TurnInterrupted as error:
@@ -97,15 +105,17 @@ class Turns:
             details = activity.cancellation_details()
             if details is not None and (details.not_found or details.timed_out):
                 # The server lost sight of us, or the workflow is gone. If it still wants the turn, it asks again soon.
-                asyncio.get_running_loop().call_later(FORGOTTEN_SEC, self._forget, ref.key)
+                _after(FORGOTTEN_SEC, self._forget, ref.key)
                 raise
             wanted = details is not None and details.cancel_requested
             interrupted = self._interrupted("The worker stopped before the turn could finish.")
             result = await turn.stop(Canceled() if wanted else interrupted.ending)
             if isinstance(result.ending, Interrupted):
                 result = interrupted
-        # Kept for a while: should the report be lost on its way, Temporal asks for it again.
-        asyncio.get_running_loop().call_later(FORGOTTEN_SEC, self._live.pop, ref.key, None)
+        self._store.observer.turn_ended(time.monotonic() - turn.started)
+        self._live.pop(ref.key, None)
+        self._ended[ref.key] = result.model_dump_json()
+        _after(FORGOTTEN_SEC, self._ended.pop, ref.key)
         return result
 
     def _forget(self, key: TurnKey) -> None:
@@ -122,7 +132,8 @@ class Turns:
     async def _play(self, turn: TurnContext, writer: TurnWriter) -> TurnResult:
         try:
             engine = self._engines[turn.input.engine]
-            async with contextlib.aclosing(engine.run_turn(turn)) as outputs:
+            toolbox = Toolbox(self._tools, turn.tools)
+            async with contextlib.aclosing(engine.run_turn(turn, toolbox)) as outputs:
                 async for output in outputs:
                     match output:
                         case Ask(question, handle, usage):
@@ -156,6 +167,11 @@ class Turns:
 
 def _failed(code: str, message: str) -> Failed:
     return Failed(error=ErrorInfo(code=code, message=message[:MAX_ERROR_LENGTH]))
+
+
+def _after(seconds: float, work: Callable[[TurnKey], object], key: TurnKey) -> None:
+    """In a context of its own: the activity's would be kept alive by it, with all that hangs on it."""
+    asyncio.get_running_loop().call_later(seconds, work, key, context=contextvars.Context())
 
 
 async def _heartbeat() -> None:

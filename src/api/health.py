@@ -2,9 +2,9 @@
 
 from fastapi import APIRouter
 
+from turnwise.api.dependencies import With
 from turnwise.api.models import Health
 from turnwise.api.problems import responses
-from turnwise.api.runs import With
 
 router = APIRouter(tags=["health"])
 

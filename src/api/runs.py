@@ -1,10 +1,11 @@
 """`/v1/runs`: start, look, watch, reply, cancel."""
 
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 
+from turnwise.api.dependencies import MAX_SEQ, IdempotencyKey, LastEventId, OneRun, Seq, With, resumed_at
 from turnwise.api.models import (
     AuditTrail,
     EventHistory,
@@ -17,37 +18,13 @@ from turnwise.api.problems import responses
 from turnwise.api.services import Services
 from turnwise.api.sse import stream
 from turnwise.client import Run
-from turnwise.errors import CursorInvalid, RunNotFound
-from turnwise.runs import Identifier, RunInput, RunRequest
+from turnwise.errors import CursorInvalid
+from turnwise.runs import RunInput, RunRequest
 from turnwise.statechart import State
+from turnwise.status import StatusView
 from turnwise.workflows.replies import Receipt
 
-MAX_SEQ = 2**31 - 1
-MAX_RUN_ID_LENGTH = 1000
-
-Seq: TypeAlias = Annotated[int, Query(ge=0, le=MAX_SEQ)]
-
 router = APIRouter(prefix="/v1/runs", tags=["runs"])
-
-
-def services(request: Request) -> Services:
-    found = request.app.state.services
-    assert isinstance(found, Services)
-    return found
-
-
-With = Annotated[Services, Depends(services)]
-
-
-def known_run(
-    run_id: Annotated[str, Path(description="The run's id, which is also its Temporal workflow id.")], with_: With
-) -> Run:
-    if len(run_id) > MAX_RUN_ID_LENGTH or not run_id.isprintable():
-        raise RunNotFound("There is no such run.")
-    return with_.turnwise.run(run_id)
-
-
-OneRun = Annotated[Run, Depends(known_run)]
 
 
 @router.post("", status_code=201, responses=responses(400, 413, 422, 503))
@@ -55,7 +32,7 @@ async def start_run(
     request: RunRequest,
     with_: With,
     response: Response,
-    idempotency_key: Annotated[Identifier | None, Header(description="Sent again, it returns the same run.")] = None,
+    idempotency_key: IdempotencyKey = None,
 ) -> RunDetail:
     run_input = RunInput(**request.model_dump())
     run = await with_.turnwise.start_input(run_input, idempotency_key=idempotency_key)
@@ -82,6 +59,12 @@ async def get_run(run: OneRun, with_: With) -> RunDetail:
     return await _detail(run, with_)
 
 
+@router.get("/{run_id}/status", responses=responses(404, 422, 503))
+async def run_status(run: OneRun) -> StatusView:
+    """What people are to be shown: derived from facts, the same for everyone."""
+    return await run.status()
+
+
 @router.get(
     "/{run_id}/events",
     response_class=StreamingResponse,
@@ -90,12 +73,10 @@ async def get_run(run: OneRun, with_: With) -> RunDetail:
 async def watch_run(
     run: OneRun,
     cursor: Seq = 0,
-    last_event_id: Annotated[str | None, Header(description="Where the connection broke; wins over `cursor`.")] = None,
+    last_event_id: LastEventId = None,
 ) -> StreamingResponse:
     """Server-Sent Events: a `snapshot`, then every event after the cursor, until the run ends."""
-    if last_event_id:
-        cursor = _seq(last_event_id)
-    return await stream(run.frames(cursor))
+    return await stream(run.frames(resumed_at(cursor, last_event_id)))
 
 
 @router.get("/{run_id}/events/history", responses=responses(404, 422, 503))
@@ -140,9 +121,3 @@ async def cancel(run: OneRun, with_: With) -> RunDetail:
 
 async def _detail(run: Run, with_: Services) -> RunDetail:
     return RunDetail.of(await run.view(), with_.ui_url(run.id))
-
-
-def _seq(last_event_id: str) -> int:
-    if not (last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) < 10):
-        raise CursorInvalid("Last-Event-ID must be the id of an event of this run.")
-    return int(last_event_id)

@@ -1,11 +1,28 @@
 """Every command with its flags. What a command does is imported when it runs, so that `--help` is quick."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from turnwise.cli.execution import ExitCode, execute, starting
-from turnwise.cli.options import CLIENT, SERVICE, Flags, Json, RunId, output, takes
+from turnwise.cli.options import (
+    CLIENT,
+    SERVICE,
+    Engine,
+    EngineOptions,
+    Flags,
+    IdempotencyKey,
+    Json,
+    MaxAttempts,
+    ModeName,
+    RunId,
+    StallAfter,
+    Strict,
+    Timeout,
+    output,
+    takes,
+)
+from turnwise.cli.session_commands import sessions
 from turnwise.cli.targets import Target
 from turnwise.statechart import State
 
@@ -20,6 +37,9 @@ app = typer.Typer(
 FIRST_STEPS = "First steps"
 SERVICES = "Services"
 RUNS = "Runs"
+SESSIONS = "Sessions"
+
+app.add_typer(sessions, name="sessions", rich_help_panel=SESSIONS)
 
 
 @app.command(rich_help_panel=FIRST_STEPS)
@@ -101,24 +121,15 @@ def api(flags: Flags) -> None:
 def run(
     flags: Flags,
     prompt: Annotated[str, typer.Argument(help="What the agent is asked to do.", show_default=False)] = "",
-    engine: Annotated[str, typer.Option(help="What executes the turns.")] = "scripted",
-    options: Annotated[
-        str | None, typer.Option(help="Options of the engine: a JSON object, or @FILE.", show_default=False)
-    ] = None,
-    mode: Annotated[
-        Literal["interactive", "auto"], typer.Option(help="auto never waits: each question is decided at once.")
-    ] = "interactive",
-    strict: Annotated[
-        bool, typer.Option(help="Only a person may answer; --no-strict lets the deadline decide.")
-    ] = True,
-    timeout: Annotated[
-        float | None, typer.Option(min=0, help="Seconds until a question's deadline (1200).", show_default=False)
-    ] = None,
-    max_attempts: Annotated[int | None, typer.Option(min=1, help="How many turns may ask.", show_default=False)] = None,
+    engine: Engine = "scripted",
+    options: EngineOptions = None,
+    mode: ModeName = "interactive",
+    strict: Strict = True,
+    timeout: Timeout = None,
+    max_attempts: MaxAttempts = None,
+    stall_after: StallAfter = None,
     session_id: Annotated[str | None, typer.Option(help="The session it belongs to.", show_default=False)] = None,
-    idempotency_key: Annotated[
-        str | None, typer.Option(help="The same key again gives the same run.", show_default=False)
-    ] = None,
+    idempotency_key: IdempotencyKey = None,
     detach: Annotated[bool, typer.Option("--detach", help="Start it, print its id, and leave.")] = False,
     no_input: Annotated[bool, typer.Option("--no-input", help="Never ask here, even on a terminal.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Without input: watch until somebody else has replied.")] = False,
@@ -132,20 +143,20 @@ def run(
 
     async def work(target: Target) -> ExitCode:
         from turnwise.cli import starting
+        from turnwise.cli.reading import read_run, read_settings
 
-        start = starting.read_start(
-            prompt=prompt,
+        settings = read_settings(
             engine=engine,
             options=options,
             mode=mode,
             strict=strict,
             timeout=timeout,
             max_attempts=max_attempts,
-            session_id=session_id,
-            idempotency_key=idempotency_key,
+            stall_after=stall_after,
         )
+        run_input = read_run(settings, prompt, session_id)
         manner = starting.manner(detach=detach, no_input=no_input or json, wait=wait)
-        return await starting.run(target, start, manner, output(json))
+        return await starting.run(target, run_input, idempotency_key, manner, output(json))
 
     execute(flags, work, output(json))
 
@@ -183,7 +194,7 @@ def events(
     async def work(target: Target) -> ExitCode:
         from turnwise.cli.events import Until, show_events
 
-        until = Until.RUN_ENDS if follow else Until.NOW
+        until = Until.END if follow else Until.NOW
         return await show_events(target, run_id, cursor, until, output(json))
 
     execute(flags, work, output(json))
@@ -227,3 +238,64 @@ def cancel(
         return await cancel(target, run_id, Until.STOPPED if wait else Until.ASKED, output(json))
 
     execute(flags, work, output(json))
+
+
+@app.command(rich_help_panel=SESSIONS)
+@takes(CLIENT)
+def chat(
+    flags: Flags,
+    session_id: Annotated[
+        str | None,
+        typer.Argument(metavar="[SESSION]", help="One to go on with; a new one when not given.", show_default=False),
+    ] = None,
+    engine: Engine = "scripted",
+    options: EngineOptions = None,
+    mode: ModeName = "interactive",
+    strict: Strict = True,
+    timeout: Timeout = None,
+    max_attempts: MaxAttempts = None,
+    stall_after: StallAfter = None,
+) -> None:
+    """Talk to a session in the terminal.
+
+    What is typed while it works follows when it is done. Ctrl-C cancels what is under way, Ctrl-D leaves; the session
+    stays.
+    """
+
+    async def work(target: Target) -> ExitCode:
+        from turnwise.cli.chat import chat
+        from turnwise.cli.reading import read_settings
+
+        settings = read_settings(
+            engine=engine,
+            options=options,
+            mode=mode,
+            strict=strict,
+            timeout=timeout,
+            max_attempts=max_attempts,
+            stall_after=stall_after,
+        )
+        return await chat(target, session_id, settings)
+
+    execute(flags, work)
+
+
+@app.command(rich_help_panel=SESSIONS)
+@takes(CLIENT)
+def tui(
+    flags: Flags,
+    conversation: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[ID]", help="A session or run to open; a new session when not given.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Sessions and runs on the whole screen: the conversation, its questions as forms, and the status."""
+
+    async def work(target: Target) -> ExitCode:
+        from turnwise.cli.screens import tui
+
+        return await tui(target, conversation)
+
+    execute(flags, work)

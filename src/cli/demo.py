@@ -14,14 +14,14 @@ from turnwise.cli.consoles import console
 from turnwise.cli.conversation import ended
 from turnwise.cli.execution import ExitCode
 from turnwise.cli.places import api_url
-from turnwise.cli.rendering import seconds_between, span
 from turnwise.cli.timeline import Timeline
 from turnwise.client import Run
 from turnwise.fcmp.events import EventType
 from turnwise.fcmp.jsonvalue import JsonObject
 from turnwise.runtime.logs import configure_logs
-from turnwise.runtime.processes import whole
+from turnwise.runtime.whole import whole
 from turnwise.settings import Settings
+from turnwise.wording.times import seconds_between, span
 
 THINKING_SEC = 1.0
 TYPING_SEC = 0.12

@@ -47,11 +47,6 @@ def report(error: TurnwiseError, output: Output) -> None:
 
         sys.stderr.write(json_text({"code": error.code, "detail": error.message, **error.details}) + "\n")
     else:
+        from turnwise.wording.texts import sentence
+
         sys.stderr.write(f"{sentence(error.message)}\n")
-
-
-def sentence(message: str) -> str:
-    """On one line, from a capital letter (unless it begins with a name) to a full stop."""
-    line = " ".join(message.split()).rstrip(".")
-    first = line.partition(" ")[0]
-    return f"{line[:1].upper()}{line[1:]}." if first.isalpha() else f"{line}."

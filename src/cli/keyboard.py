@@ -23,7 +23,6 @@ class Keyboard:
         self._descriptor = sys.stdin.fileno()
 
     def listen(self) -> None:
-        self.forget()  # what was typed before the question was on the screen is no answer to it
         asyncio.get_running_loop().add_reader(self._descriptor, self._read)
 
     def stop(self) -> None:

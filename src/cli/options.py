@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Concatenate, ParamSpec
+from typing import Annotated, Concatenate, Literal, ParamSpec
 
 import typer
 
@@ -21,7 +21,29 @@ Flags = dict[str, Path | str | int]
 """The settings that were given on the command line."""
 
 RunId = Annotated[str, typer.Argument(help="The run, as `turnwise runs` lists it.", show_default=False)]
+SessionId = Annotated[
+    str, typer.Argument(metavar="SESSION", help="The session, as `turnwise sessions list` has it.", show_default=False)
+]
 Json = Annotated[bool, typer.Option("--json", help="For machines: JSON, and nothing else.")]
+
+# What a run, or each run of a session, is started with.
+Engine = Annotated[str, typer.Option(help="What executes the turns.")]
+EngineOptions = Annotated[
+    str | None, typer.Option(help="Options of the engine: a JSON object, or @FILE.", show_default=False)
+]
+ModeName = Annotated[
+    Literal["interactive", "auto"], typer.Option(help="auto never waits: each question is decided at once.")
+]
+Strict = Annotated[bool, typer.Option(help="Only a person may answer; --no-strict lets the deadline decide.")]
+Timeout = Annotated[
+    float | None, typer.Option(min=0, help="Seconds until a question's deadline (1200).", show_default=False)
+]
+MaxAttempts = Annotated[int | None, typer.Option(min=1, help="How many turns may ask.", show_default=False)]
+StallAfter = Annotated[
+    float | None,
+    typer.Option(help="Seconds of silence after which the status says stalled (120).", show_default=False),
+]
+IdempotencyKey = Annotated[str | None, typer.Option(help="The same key again gives the same one.", show_default=False)]
 
 
 def output(json: bool) -> Output:

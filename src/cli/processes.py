@@ -1,4 +1,7 @@
-"""`turnwise up`, `worker` and `api`: processes that run until they are stopped."""
+"""`turnwise up`, `worker` and `api`: processes that run until they are stopped.
+
+The web framework is imported by those that serve: a worker starts sooner without it.
+"""
 
 import asyncio
 import contextlib
@@ -15,7 +18,8 @@ from turnwise.cli.places import api_url, database_place, temporal_address
 from turnwise.cli.stopping import Stop
 from turnwise.cli.targets import Target
 from turnwise.runtime.logs import configure_logs
-from turnwise.runtime.processes import Parts, connected, serving, whole, working
+from turnwise.runtime.metrics_server import metrics_shown
+from turnwise.runtime.processes import Parts, connected, working
 from turnwise.settings import Settings
 
 EXAMPLE = "Shall we have tea or coffee?"
@@ -25,6 +29,8 @@ Announcement = Callable[[Parts], Addresses]
 
 
 async def up(target: Target) -> ExitCode:
+    from turnwise.runtime.whole import whole
+
     settings = target.settings
 
     def addresses(parts: Parts) -> Addresses:
@@ -41,7 +47,8 @@ async def worker(target: Target) -> ExitCode:
     @contextlib.asynccontextmanager
     async def parts() -> AsyncIterator[Parts]:
         async with connected(settings) as parts, working(parts):
-            yield parts
+            with metrics_shown(settings, parts.metrics):
+                yield parts
 
     def addresses(parts: Parts) -> Addresses:
         return {**_temporal(parts), "Task queue": settings.task_queue, **_state(settings)}
@@ -50,6 +57,8 @@ async def worker(target: Target) -> ExitCode:
 
 
 async def api(target: Target) -> ExitCode:
+    from turnwise.runtime.serving import serving
+
     settings = target.settings
 
     @contextlib.asynccontextmanager
@@ -98,7 +107,7 @@ def _announce(screen: Console, name: str, addresses: Addresses, footer: Text) ->
 
 
 def _api(settings: Settings) -> Addresses:
-    return {"API": api_url(settings), "API docs": f"{api_url(settings)}/docs"}
+    return {"Page": f"{api_url(settings)}/", "API": api_url(settings), "API docs": f"{api_url(settings)}/docs"}
 
 
 def _temporal(parts: Parts) -> Addresses:

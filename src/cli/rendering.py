@@ -1,12 +1,7 @@
 """How questions, tools, answers and ends read on a screen."""
 
-from datetime import UTC, datetime
-
-from pydantic import JsonValue
 from rich.text import Text
 
-from turnwise.cli.answers import as_text, example, field_names, is_choice, keys
-from turnwise.cli.consoles import clean, one_line
 from turnwise.cli.targets import Target
 from turnwise.errors import RUN_CANCELED
 from turnwise.fcmp.events import (
@@ -27,9 +22,21 @@ from turnwise.fcmp.events import (
 )
 from turnwise.fcmp.jsonvalue import json_text
 from turnwise.fcmp.questions import Kind, OpenQuestion, Policy
+from turnwise.sessions import (
+    Entry,
+    MessageEntry,
+    Role,
+    SessionState,
+    SessionView,
+    ToolCallEntry,
+    ToolOutputEntry,
+)
 from turnwise.statechart import State
-
-GIST_LENGTH = 140
+from turnwise.status import Status
+from turnwise.wording.answers import as_text, example, field_names, is_choice, keys
+from turnwise.wording.outcomes import decision
+from turnwise.wording.texts import GIST_LENGTH, arguments, clean, one_line, shown
+from turnwise.wording.times import span
 
 STATE_STYLES = {
     State.QUEUED: "quiet",
@@ -40,6 +47,60 @@ STATE_STYLES = {
     State.CANCELED: "warn",
 }
 
+STATUS_STYLES = {
+    Status.ACCEPTED: "quiet",
+    Status.AWAITING_OUTPUT: "quiet",
+    Status.ACTIVE_OUTPUT: "quiet",
+    Status.STALLED: "warn",
+    Status.COMPLETED: "quiet",
+    Status.ERROR: "bad",
+    Status.CLOSED: "quiet",
+}
+
+
+def session_state(view: SessionView) -> Text:
+    if view.state is SessionState.CLOSED:
+        return Text("closed", style="quiet")
+    return Text("at work", style="name") if view.active_run_id is not None else Text("idle", style="good")
+
+
+def speaker(entry: Entry) -> Text:
+    match entry:
+        case MessageEntry(role=Role.USER):
+            return Text("user", style="ask")
+        case MessageEntry(role=role):
+            return Text("agent" if role is Role.ASSISTANT else role.value, style="name")
+        case _:
+            return Text("tool", style="quiet")
+
+
+def said(entry: Entry) -> Text:
+    match entry:
+        case MessageEntry(text=text, status=status):
+            return Text(clean(text) + (" …" if status == "interrupted" else ""))
+        case ToolCallEntry(name=name, arguments=values):
+            return Text(f"→ {clean(name)}({arguments(values)})", style="quiet")
+        case ToolOutputEntry(name=name, status=ToolStatus.FAILED, result=result):
+            return Text(f"✗ {clean(name)} failed: {shown(result)}", style="bad")
+        case ToolOutputEntry(result=result):
+            return Text(f"← {shown(result)}", style="quiet")
+
+
+def prompt(text: str) -> Text:
+    """What somebody has asked the agent to do."""
+    return Text("\n› ", style="ask").append(clean(text), style="default")
+
+
+def remembered(entry: Entry) -> Text:
+    """An entry of the transcript, as it looked when it was said."""
+    match entry:
+        case MessageEntry(role=Role.USER, text=text):
+            return prompt(text)
+        case MessageEntry():
+            return Text("\n").append_text(said(entry))
+        case _:
+            return Text("  ").append_text(said(entry))
+
 
 def question(asked: OpenQuestion) -> Text:
     mark = "!" if asked.kind is Kind.RISK_ACK else "?"
@@ -47,7 +108,7 @@ def question(asked: OpenQuestion) -> Text:
     text.append(clean(asked.prompt), style="name")
     if asked.context:
         for name, value in asked.context.items():
-            text.append(f"\n    {clean(name)}: {one_line(as_text(value), GIST_LENGTH)}", style="quiet")
+            text.append(f"\n    {clean(name)}: {shown(value)}", style="quiet")
     if asked.options:
         numbers = keys(asked.options) if is_choice(asked) else ["·"] * len(asked.options)
         width = max(map(len, numbers))
@@ -65,36 +126,22 @@ def how_to_reply(asked: OpenQuestion, run_id: str, target: Target) -> Text:
     return Text("  Reply:      ", style="quiet").append(command, style="default")
 
 
-def deadline(asked: OpenQuestion, *, strict: bool) -> str | None:
-    """Only what the person has to know: that somebody else will decide, and when."""
-    if strict:
-        return None
-    moment = datetime.fromisoformat(asked.deadline)
-    left = (moment - datetime.now(UTC)).total_seconds()
-    decider = "the default is taken" if asked.default_decision_policy is Policy.USE_DEFAULT else "the agent decides"
-    return f"Without a reply, {decider} in {span(max(left, 0))}."
-
-
 def tool_call(call: ToolCall) -> Text:
-    arguments = one_line(", ".join(f"{name}={as_text(value)}" for name, value in call.arguments.items()), GIST_LENGTH)
-    return Text("  → ", style="quiet").append(clean(call.name), style="name").append(f"({arguments})", style="quiet")
+    return Text("  → ", "quiet").append(clean(call.name), "name").append(f"({arguments(call.arguments)})", "quiet")
 
 
 def tool_result(result: ToolResult) -> Text:
     if result.status is ToolStatus.FAILED:
-        return Text(f"  ✗ {clean(result.name)} failed: {_shown(result.result)}", style="bad")
-    return Text(f"  ← {_shown(result.result)}", style="quiet")
+        return Text(f"  ✗ {clean(result.name)} failed: {shown(result.result)}", style="bad")
+    return Text(f"  ← {shown(result.result)}", style="quiet")
 
 
-def decision(decided: AutoDecided, mode: Mode) -> Text:
-    why = "Nobody is asked in auto mode" if mode is Mode.AUTO else "Nobody replied in time"
-    if decided.policy is Policy.USE_DEFAULT:
-        return Text(f"  {why}; the default is taken: {_shown(decided.response)}", style="warn")
-    return Text(f"  {why}; the agent decides by itself.", style="warn")
+def decided(data: AutoDecided, mode: Mode) -> Text:
+    return Text(f"  {decision(data, mode)}", style="warn")
 
 
 def answered_elsewhere(reply: ReplyAccepted) -> Text:
-    return Text(f"  Answered elsewhere: {_shown(reply.response)}", style="warn")
+    return Text(f"  Answered elsewhere: {shown(reply.response)}", style="warn")
 
 
 def warning(data: DiagnosticWarning) -> Text:
@@ -138,15 +185,15 @@ def _gist(data: EventData) -> str:
         case OpenQuestion(interaction_id=number, kind=kind, prompt=prompt):
             return f"#{number} {prompt}{_suggestions(data)} ({kind.value})"
         case ReplyAccepted(interaction_id=number, response=response):
-            return f"#{number} answered: {_shown(response)}"
+            return f"#{number} answered: {shown(response)}"
         case AutoDecided(interaction_id=number, policy=Policy.USE_DEFAULT, response=response):
-            return f"#{number} default taken: {_shown(response)}"
+            return f"#{number} default taken: {shown(response)}"
         case AutoDecided(interaction_id=number):
             return f"#{number} left to the agent"
-        case ToolCall(name=name, arguments=arguments):
-            return f"{name} {json_text(arguments)}"
+        case ToolCall(name=name, arguments=values):
+            return f"{name} {json_text(values)}"
         case ToolResult(name=name, status=status, result=result):
-            return f"{name} {status.value}: {_shown(result)}"
+            return f"{name} {status.value}: {shown(result)}"
         case ConversationCompleted(attempts=attempts):
             return "1 turn" if attempts == 1 else f"{attempts} turns"
         case ConversationFailed(error=error):
@@ -158,32 +205,3 @@ def _gist(data: EventData) -> str:
 def _suggestions(asked: OpenQuestion) -> str:
     names = [option.label for option in asked.options] or (field_names(asked) if asked.kind is Kind.FILL_FIELDS else [])
     return f" [{' | '.join(names)}]" if names else ""
-
-
-def span(seconds: float) -> str:
-    """A length of time, as exact as it is worth reading."""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, seconds = divmod(int(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {seconds} s"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 48:
-        return f"{hours} h {minutes} min"
-    return f"{hours // 24} days"
-
-
-def ago(seconds: float) -> str:
-    """In the largest unit only."""
-    for unit, length in (("days", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= 2 * length:
-            return f"{int(seconds // length)} {unit} ago"
-    return f"{int(seconds)} s ago"
-
-
-def seconds_between(start: str, end: str) -> float:
-    return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
-
-
-def _shown(value: JsonValue) -> str:
-    return one_line(as_text(value), GIST_LENGTH)

@@ -7,15 +7,17 @@ from enum import StrEnum
 from rich.table import Table
 from rich.text import Text
 
-from turnwise.cli.answers import response_from_argument
-from turnwise.cli.consoles import console, one_line, write_json
+from turnwise.cli.consoles import console, write_json
 from turnwise.cli.execution import ExitCode
 from turnwise.cli.options import Output
-from turnwise.cli.rendering import STATE_STYLES, ago
+from turnwise.cli.rendering import STATE_STYLES, STATUS_STYLES
 from turnwise.cli.targets import Target
 from turnwise.errors import RunEnded
 from turnwise.statechart import State
-from turnwise.store.records import RunPage, RunView
+from turnwise.store.records import RunPage
+from turnwise.wording.answers import response_from_argument
+from turnwise.wording.texts import one_line
+from turnwise.wording.times import ago, seconds_since
 
 PROMPT_LENGTH = 80
 
@@ -79,14 +81,13 @@ def _print_table(page: RunPage) -> None:
     table = Table(box=None, pad_edge=False, header_style="quiet")
     table.add_column("RUN", no_wrap=True)
     table.add_column("STATE", no_wrap=True)
+    table.add_column("STATUS", no_wrap=True)
     table.add_column("STARTED", no_wrap=True)
     table.add_column("PROMPT", no_wrap=True, overflow="ellipsis", ratio=1)
+    now = datetime.now(UTC)
     for run in page.runs:
         state = Text(run.state.value, style=STATE_STYLES[run.state])
-        table.add_row(run.run_id, state, _started(run), Text(one_line(run.prompt_preview, PROMPT_LENGTH)))
+        started = ago(seconds_since(run.created_at, now))
+        status = Text(run.status.status.value, style=STATUS_STYLES[run.status.status])
+        table.add_row(run.run_id, state, status, started, Text(one_line(run.prompt_preview, PROMPT_LENGTH)))
     console().print(table)
-
-
-def _started(run: RunView) -> str:
-    age = datetime.now(UTC) - datetime.fromisoformat(run.created_at)
-    return ago(max(age.total_seconds(), 0))

@@ -1,15 +1,17 @@
-"""The log of a run, one event a line: seconds since its start, number, type, and the gist of it."""
+"""The log of a run, one event a line: seconds since its start, number, type, and the gist; the status between them."""
 
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from turnwise.cli.consoles import clean
-from turnwise.cli.rendering import gist, seconds_between
+from turnwise.cli.rendering import STATUS_STYLES, gist
 from turnwise.fcmp.events import DATA_MODELS, FcmpEvent
+from turnwise.status import StatusView
 from turnwise.store.records import StoredEvent
-from turnwise.store.watching import Delta, Frame, Snapshot
+from turnwise.store.watching import Delta, Frame, SessionSnapshot, Snapshot, StatusChanged
+from turnwise.wording.texts import clean
+from turnwise.wording.times import seconds_between
 
 OFFSET_WIDTH, SEQ_WIDTH, TYPE_WIDTH = 7, 4, 26
 
@@ -24,15 +26,17 @@ class Timeline:
     def show(self, frame: Frame) -> FcmpEvent | None:
         """Returns the event, if the frame was one."""
         match frame:
-            case Snapshot(run=run, message=message):
-                self._started_at = run.created_at
+            case Snapshot(message=message) | SessionSnapshot(message=message):
+                self._started_at = (frame.session if isinstance(frame, SessionSnapshot) else frame.run).created_at
                 if message is not None:
                     self._show_text(message.text)
             case Delta(offset=offset, text=text):
                 self._show_text(self._text[:offset] + text)
-            case StoredEvent(body=body):
+            case StatusChanged(status=status):
+                self._show_status(status)
+            case StoredEvent(seq=seq, body=body):
                 event = FcmpEvent.model_validate_json(body)
-                self._show_event(event)
+                self._show_event(seq, event)
                 return event
             case _:
                 pass
@@ -44,11 +48,18 @@ class Timeline:
             self._writing.stop()
         self._writing, self._text = None, ""
 
-    def _show_event(self, event: FcmpEvent) -> None:
+    def _show_event(self, seq: int, event: FcmpEvent) -> None:
         self.close()
         data = DATA_MODELS[event.type].model_validate(event.data)
-        offset = _offset(max(seconds_between(self._started_at, event.ts), 0))
-        self._console.print(_row(offset, str(event.seq), event.type.value, gist(data)))
+        self._console.print(_row(self._offset(event.ts), str(seq), event.type.value, gist(data)))
+
+    def _show_status(self, status: StatusView) -> None:
+        """Between the events: no part of the log, and so without a number."""
+        what = Text(f"{status.status.value} ({status.reason.value})", style=STATUS_STYLES[status.status])
+        self._console.print(_row(self._offset(status.timestamp), "", "status", what))
+
+    def _offset(self, instant: str) -> str:
+        return _offset(max(seconds_between(self._started_at, instant), 0))
 
     def _show_text(self, text: str) -> None:
         """The message being written grows in place; in a pipe it comes once, complete."""

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
+from turnwise.descriptors import ToolDescriptor, ToolOutcome
 from turnwise.errors import TURN_FAILED
 from turnwise.fcmp.events import ToolStatus
 from turnwise.fcmp.jsonvalue import JsonObject
@@ -80,6 +81,20 @@ Ending = Ask | Done | Fail
 TurnOutput = TextDelta | MessageEnd | ToolCalled | ToolReturned | RawRow | Ending
 
 
+class TurnTools(Protocol):
+    """The tools that a turn has. Calling one never raises: what goes wrong is a failed outcome."""
+
+    def descriptors(self) -> list[ToolDescriptor]:
+        """Those that may be called."""
+        ...
+
+    def knows(self, name: str) -> bool:
+        """Whether there is such a tool, enabled or not."""
+        ...
+
+    async def call(self, name: str, arguments: JsonObject) -> ToolOutcome: ...
+
+
 class TurnEngine(Protocol):
     @property
     def name(self) -> str: ...
@@ -91,5 +106,5 @@ class TurnEngine(Protocol):
         """After a restart: whether a turn could still be continued from this handle."""
         ...
 
-    def run_turn(self, turn: TurnContext) -> AsyncGenerator[TurnOutput, None]:
+    def run_turn(self, turn: TurnContext, tools: TurnTools) -> AsyncGenerator[TurnOutput, None]:
         """Runs one turn. To be told to stop is to be canceled: clean up, kill what you started, and let it through."""

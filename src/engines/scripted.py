@@ -1,11 +1,14 @@
 """The embedded engine: plays a script turn by turn, or, without one, is a small friendly agent."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator
+from dataclasses import dataclass
 
 import orjson
 from pydantic import JsonValue
 
+from turnwise.descriptors import ToolOutcome
 from turnwise.engines import friendly
 from turnwise.engines.protocol import (
     Ask,
@@ -17,14 +20,17 @@ from turnwise.engines.protocol import (
     ToolCalled,
     ToolReturned,
     TurnOutput,
+    TurnTools,
 )
-from turnwise.engines.script import Step, parse_script
+from turnwise.engines.script import Step, ToolStep, parse_script
 from turnwise.fcmp.events import ReplyAccepted, ToolStatus
 from turnwise.fcmp.jsonvalue import JsonObject
 from turnwise.store.records import TurnContext
 
 TYPING_PAUSE_SEC = 0.02
 MAX_PIECES = 40
+
+_PLACEHOLDER = re.compile(r"\{(reply|result)\}")
 
 
 class ScriptedEngine:
@@ -37,41 +43,59 @@ class ScriptedEngine:
     async def validate_handle(self, handle: JsonValue) -> bool:
         return isinstance(handle, dict) and isinstance(handle.get("next_turn"), int)
 
-    async def run_turn(self, turn: TurnContext) -> AsyncGenerator[TurnOutput, None]:
+    async def run_turn(self, turn: TurnContext, tools: TurnTools) -> AsyncGenerator[TurnOutput, None]:
         position = _position(turn.handle)
-        steps = _steps(turn, position)
-        reply = _reply_text(turn)
-        for index, step in enumerate(steps):
+        scene = _Scene(turn, tools, position, {"reply": _reply_text(turn)})
+        for index, step in enumerate(_steps(turn, position)):
             yield RawRow({"turn": position, "step": index, **step.model_dump(mode="json", exclude_unset=True)})
-            async for output in _play(step, index, position, reply, turn):
+            async for output in scene.play(step, index):
                 yield output
                 if isinstance(output, Ask | Done | Fail):
                     return
         yield Done()
 
 
-async def _play(
-    step: Step, index: int, position: int, reply: str, turn: TurnContext
-) -> AsyncGenerator[TurnOutput, None]:
-    if step.say is not None:
-        async for delta in _typed(step.say.replace("{reply}", reply)):
-            yield delta
-        yield MessageEnd()
-    elif step.final is not None:
-        async for delta in _typed(step.final.replace("{reply}", reply)):
-            yield delta
-        yield Done()
-    elif step.ask is not None:
-        asked = step.ask.model_copy(update={"prompt": step.ask.prompt.replace("{reply}", reply)})
-        yield Ask(asked, handle={"next_turn": position + 1})
-    elif step.tool is not None:
-        call_id = f"call-{turn.attempt}-{index}"
-        yield ToolCalled(call_id, step.tool.name, step.tool.arguments)
-        yield ToolReturned(call_id, step.tool.name, ToolStatus.COMPLETED, step.tool.result)
-    elif step.sleep is not None:
-        await asyncio.sleep(step.sleep)
-    elif step.fail is not None:
-        yield Fail(step.fail.replace("{reply}", reply))
+@dataclass(slots=True)
+class _Scene:
+    """One turn while it is played."""
+
+    turn: TurnContext
+    tools: TurnTools
+    position: int
+    words: dict[str, str]
+    """What stands for `{reply}` and `{result}` in a text."""
+
+    async def play(self, step: Step, index: int) -> AsyncGenerator[TurnOutput, None]:
+        if step.say is not None:
+            async for delta in _typed(self._filled(step.say)):
+                yield delta
+            yield MessageEnd()
+        elif step.final is not None:
+            async for delta in _typed(self._filled(step.final)):
+                yield delta
+            yield Done()
+        elif step.ask is not None:
+            asked = step.ask.model_copy(update={"prompt": step.ask.prompt.replace("{reply}", self.words["reply"])})
+            yield Ask(asked, handle={"next_turn": self.position + 1})
+        elif step.tool is not None:
+            call_id = f"call-{self.turn.attempt}-{index}"
+            yield ToolCalled(call_id, step.tool.name, step.tool.arguments)
+            outcome = await self._called(step.tool)
+            self.words["result"] = _as_text(outcome.result)
+            yield ToolReturned(call_id, step.tool.name, outcome.status, outcome.result)
+        elif step.sleep is not None:
+            await asyncio.sleep(step.sleep)
+        elif step.fail is not None:
+            yield Fail(self._filled(step.fail))
+
+    async def _called(self, tool: ToolStep) -> ToolOutcome:
+        """Really, if there is such a tool; as the script has it, if not, and if it has a result."""
+        if self.tools.knows(tool.name) or "result" not in tool.model_fields_set:
+            return await self.tools.call(tool.name, tool.arguments)
+        return ToolOutcome(status=ToolStatus.COMPLETED, result=tool.result)
+
+    def _filled(self, text: str) -> str:
+        return _PLACEHOLDER.sub(lambda found: self.words.get(found[1], found[0]), text)
 
 
 async def _typed(text: str) -> AsyncGenerator[TextDelta, None]:
@@ -103,6 +127,8 @@ def _reply_text(turn: TurnContext) -> str:
         response = turn.question.default
         if response is None and turn.question.options:
             response = turn.question.options[0].value
-    if response is None:
-        return ""
-    return response if isinstance(response, str) else orjson.dumps(response).decode()
+    return "" if response is None else _as_text(response)
+
+
+def _as_text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()

@@ -157,6 +157,8 @@ class Meta(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     attempt: int = Field(ge=0)
+    session_seq: int | None = Field(default=None, ge=1, exclude_if=lambda seq: seq is None)
+    """In a session: the place among the events of all its runs, contiguous from 1."""
 
 
 class FcmpEvent(BaseModel):

@@ -49,7 +49,7 @@ JsonObject = Annotated[dict[str, JsonValue], AfterValidator(portable)]
 
 def iso(instant: datetime) -> str:
     """UTC with microseconds and a `Z`: the one spelling of time on the wire."""
-    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return instant.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def same_json(left: JsonValue, right: JsonValue) -> bool:

@@ -38,6 +38,10 @@ def configure_logs(level: LogLevel) -> None:
     logging.getLogger("temporalio").setLevel(logging.ERROR)
     for name in ("alembic", "uvicorn"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    # They tell of each request, with its address; what matters of it, and no secret, is in our own events. `client` is
+    # what the MCP SDK calls the logger of its sessions.
+    for name in ("httpcore2", "httpx2", "mcp", "client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     _forward_core_logs()
 
 

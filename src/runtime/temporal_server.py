@@ -96,7 +96,11 @@ async def _keep_running(process: asyncio.subprocess.Process, binary: Path, optio
             code = await process.wait()
             log.warning("temporal.exited", code=code, action="starting it again")
             await asyncio.sleep(RESTART_PAUSE_SEC)
-            process = await _start(binary, options)
+            try:
+                process = await _start(binary, options)
+            except (SetupError, OSError) as error:
+                # A full disk, say: it may have room again at any time, and the runs wait for that.
+                log.error("temporal.not_started", reason=str(error))
     finally:
         await _stop(process)
 

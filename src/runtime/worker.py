@@ -2,27 +2,29 @@
 
 import asyncio
 from datetime import timedelta
+from importlib.metadata import version
 
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
 from temporalio.client import Client
+from temporalio.common import WorkerDeploymentVersion
 from temporalio.service import RPCError, RPCStatusCode
-from temporalio.worker import Worker
-from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+from temporalio.worker import Worker, WorkerDeploymentConfig
 
-from turnwise.activities import Presence, Publishing, Sweep, Turns
+from turnwise.activities import Presence, Publishing, Sessions, Sweep, Turns
 from turnwise.engines import Engines
 from turnwise.errors import SetupError
 from turnwise.store import Store
-from turnwise.workflows import RecoveryWorkflow, RunWorkflow
+from turnwise.tools import Tools, ToolServers
+from turnwise.tools.builtin import builtin_tools
+from turnwise.workflows import RecoveryWorkflow, RunWorkflow, SessionWorkflow
 from turnwise.workflows.visibility import RUN_STATE, SESSION_ID
 
 MAX_TURNS = 100
 CACHED_WORKFLOWS = 5000
 GRACE = timedelta(seconds=10)
-
-# Pure or deterministic as workflows use them; loading them once, not once per run, halves the first workflow task.
-PASSED_THROUGH = ("turnwise", "pydantic", "pydantic_core", "annotated_types", "jsonschema_rs", "orjson", "structlog")
+# Named by us: the SDK would read the code of every loaded module to make up a name.
+BUILD = WorkerDeploymentConfig(WorkerDeploymentVersion("turnwise", version("turnwise")), use_worker_versioning=False)
 
 
 def build_worker(
@@ -31,6 +33,7 @@ def build_worker(
     engines: Engines,
     *,
     task_queue: str,
+    tools: Tools | None = None,
     presence: Presence | None = None,
     max_turns: int = MAX_TURNS,
     grace: timedelta = GRACE,
@@ -38,13 +41,15 @@ def build_worker(
     if presence is None:  # a worker that nobody else needs to know of
         presence = Presence(store, task_queue)
         presence.settled.set()
-    turns = Turns(store, engines, client, presence)
+    tools = tools or Tools(builtin_tools(), ToolServers())
+    turns = Turns(store, engines, tools, client, presence)
     publishing = Publishing(store)
+    sessions = Sessions(store, tools)
     sweep = Sweep(store, engines, client)
     return Worker(
         client,
         task_queue=task_queue,
-        workflows=[RunWorkflow, RecoveryWorkflow],
+        workflows=[RunWorkflow, SessionWorkflow, RecoveryWorkflow],
         activities=[
             turns.run_turn,
             publishing.register,
@@ -55,9 +60,17 @@ def build_worker(
             publishing.abandon_turn,
             publishing.preserve_wait,
             publishing.reconcile,
+            publishing.has_asked,
+            sessions.register_session,
+            sessions.add_item,
+            sessions.end_items,
+            sessions.clear_pending,
+            sessions.replace_transcript,
+            sessions.close_session,
+            sessions.register_tools,
             sweep.check_page,
         ],
-        workflow_runner=workflow_runner(),
+        deployment_config=BUILD,
         max_cached_workflows=CACHED_WORKFLOWS,
         max_concurrent_activities=max_turns,
         # After a worker is killed, its runs wait this long for it before another takes them.
@@ -66,10 +79,6 @@ def build_worker(
         max_heartbeat_throttle_interval=timedelta(milliseconds=500),
         graceful_shutdown_timeout=grace,
     )
-
-
-def workflow_runner() -> SandboxedWorkflowRunner:
-    return SandboxedWorkflowRunner(restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH))
 
 
 async def ensure_search_attributes(client: Client) -> None:

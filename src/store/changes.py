@@ -1,4 +1,4 @@
-"""Tells watchers that a run has something new: at once within a process, soon across processes.
+"""Tells watchers that a run or a session has something new: at once within a process, soon across processes.
 
 Losing a notification costs time, never data: a watcher reads the log from its own cursor, and looks by itself every
 `SLOW_POLL_SEC`.
@@ -10,12 +10,12 @@ import sqlite3
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 
-import psycopg
 import structlog
 
 from turnwise.errors import Unavailable
 from turnwise.store.database import Database
 from turnwise.store.records import Glance
+from turnwise.store.topics import Topic
 
 CHANNEL = "turnwise_runs"
 SLOW_POLL_SEC = 2.0
@@ -25,7 +25,7 @@ MAX_UNREAD = 1000
 
 log = structlog.get_logger()
 
-Versions = Callable[[list[str]], Awaitable[Mapping[str, int]]]
+Versions = Callable[[list[Topic]], Awaitable[Mapping[Topic, int]]]
 
 
 class Subscription:
@@ -46,7 +46,8 @@ class Subscription:
     async def wait(self) -> list[Glance]:
         """What has come since; an empty list when the log itself must be looked at, as from time to time it is."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._woken.wait(), SLOW_POLL_SEC)
+            async with asyncio.timeout(SLOW_POLL_SEC):
+                await self._woken.wait()
         self._woken.clear()
         news, self._news = self._news, []
         must_look, self._must_look = self._must_look, False
@@ -57,7 +58,7 @@ class Changes:
     def __init__(self, database: Database, versions: Versions) -> None:
         self._database = database
         self._versions = versions
-        self._subscriptions: dict[str, set[Subscription]] = {}
+        self._subscriptions: dict[Topic, set[Subscription]] = {}
         self._watched = asyncio.Event()
         self._listener: asyncio.Task[None] | None = None
         self._origin = uuid.uuid4().hex
@@ -73,18 +74,21 @@ class Changes:
                 await self._listener
 
     @contextlib.contextmanager
-    def subscribe(self, run_id: str) -> Iterator[Subscription]:
+    def subscribe(self, topic: Topic) -> Iterator[Subscription]:
         subscription = Subscription()
-        self._subscriptions.setdefault(run_id, set()).add(subscription)
+        self._subscriptions.setdefault(topic, set()).add(subscription)
         self._watched.set()
         try:
             yield subscription
         finally:
-            self._subscriptions[run_id].discard(subscription)
-            if not self._subscriptions[run_id]:
-                del self._subscriptions[run_id]
+            self._subscriptions[topic].discard(subscription)
+            if not self._subscriptions[topic]:
+                del self._subscriptions[topic]
             if not self._subscriptions:
                 self._watched.clear()
+
+    def watchers(self) -> int:
+        return sum(map(len, self._subscriptions.values()))
 
     def end_watches(self) -> None:
         """The process is about to stop: every watcher is told to leave, and resumes elsewhere from its cursor."""
@@ -93,33 +97,33 @@ class Changes:
                 subscription.ended = True
                 subscription.wake(None)
 
-    def notify(self, run_id: str, news: Glance | None = None) -> None:
-        for subscription in self._subscriptions.get(run_id, ()):
+    def notify(self, topic: Topic, news: Glance | None = None) -> None:
+        for subscription in self._subscriptions.get(topic, ()):
             subscription.wake(news)
 
-    def notice(self, run_id: str) -> str:
+    def notice(self, topic: Topic) -> str:
         """What a commit tells others through PostgreSQL; our own watchers have the news already."""
-        return f"{self._origin} {run_id}"
+        return f"{self._origin} {topic}"
 
     async def _keep(self, follow: Callable[[], Awaitable[None]]) -> None:
         while True:
             try:
                 await follow()
-            except (psycopg.Error, sqlite3.Error, Unavailable, OSError) as error:
+            except (sqlite3.Error, Unavailable, OSError) as error:
                 log.warning("changes.listener_lost", reason=str(error))
             await asyncio.sleep(RECONNECT_SEC)
 
     async def _follow_postgres(self) -> None:
-        url = self._database.url.set(drivername="postgresql").render_as_string(hide_password=False)
-        async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
-            await connection.execute(f"LISTEN {CHANNEL}")
-            async for notification in connection.notifies():
-                origin, _, run_id = notification.payload.partition(" ")
+        from turnwise.store.notifications import notifications
+
+        async with contextlib.aclosing(notifications(self._database.url, CHANNEL)) as notices:
+            async for notice in notices:
+                origin, _, topic = notice.partition(" ")
                 if origin != self._origin:
-                    self.notify(run_id)
+                    self.notify(Topic.parse(topic))
 
     async def _follow_sqlite(self) -> None:
-        seen: dict[str, int] = {}
+        seen: dict[Topic, int] = {}
         last = -1
         while True:
             await self._watched.wait()
@@ -127,8 +131,8 @@ class Changes:
             if current != last:
                 last = current
                 versions = await self._versions(list(self._subscriptions))
-                for run_id, version in versions.items():
-                    if seen.get(run_id) != version:
-                        self.notify(run_id)
+                for topic, version in versions.items():
+                    if seen.get(topic) != version:
+                        self.notify(topic)
                 seen = dict(versions)
             await asyncio.sleep(SQLITE_POLL_SEC)

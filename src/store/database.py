@@ -109,7 +109,9 @@ class Database:
                 connection = self._kept_connection(engine)
                 with connection.begin():
                     return work(connection)
-            except (OperationalError, InterfaceError, TimeoutError) as error:
+            except (DBAPIError, TimeoutError) as error:
+                if not _will_pass(error):
+                    raise
                 raise Unavailable(f"The database cannot be used now: {_reason(error)}") from error
 
         return await asyncio.get_running_loop().run_in_executor(threads, transaction)
@@ -121,6 +123,12 @@ class Database:
             connection = self._kept.connection = engine.connect()
             self._to_close.append(connection)
         return connection
+
+
+def _will_pass(error: Exception) -> bool:
+    """Whether the same may work later: PostgreSQL says of some lost connections that it was an internal error."""
+    lost = isinstance(error, DBAPIError) and error.connection_invalidated
+    return lost or isinstance(error, OperationalError | InterfaceError | TimeoutError)
 
 
 def _reason(error: Exception) -> str:

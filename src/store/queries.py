@@ -1,24 +1,34 @@
 """Reading: runs as people look at them, and slices of the log."""
 
-import base64
-import binascii
 from collections.abc import Mapping, Sequence
 
 import orjson
-from sqlalchemy import Connection, RowMapping, Select, bindparam, select, tuple_
+from pydantic import BaseModel
+from sqlalchemy import Connection, RowMapping, Select, bindparam, func, select, tuple_
 
-from turnwise.errors import CursorInvalid, RunNotFound
-from turnwise.fcmp.events import ErrorInfo
+from turnwise.errors import RunNotFound
+from turnwise.fcmp.events import ErrorInfo, Mode
 from turnwise.fcmp.questions import OpenQuestion
-from turnwise.runs import RunInput
-from turnwise.statechart import State
+from turnwise.statechart import TERMINAL, State
+from turnwise.store.pages import decode_cursor, encode_cursor
 from turnwise.store.records import AuditRecord, Glance, LiveMessage, RunPage, RunView, StoredEvent
-from turnwise.store.tables import audit, events, interactions, live_messages, runs
+from turnwise.store.statuses import STATUS, status_of
+from turnwise.store.tables import audit, events, interactions, live_messages, runs, sessions
+from turnwise.store.topics import Subject, Topic
 
 PREVIEW_LENGTH = 200
 
 _GLANCE = (
-    select(runs.c.state, runs.c.last_seq, live_messages.c.message_id, live_messages.c.text_json)
+    select(
+        runs.c.state,
+        runs.c.last_seq,
+        runs.c.version,
+        runs.c.run_id,
+        runs.c.session_id,
+        *STATUS,
+        live_messages.c.message_id,
+        live_messages.c.text_json,
+    )
     .outerjoin(live_messages, live_messages.c.run_id == runs.c.run_id)
     .where(runs.c.run_id == bindparam("run"))
 )
@@ -29,6 +39,16 @@ _EVENTS = (
     .limit(bindparam("limit"))
 )
 _END_OF_LOG = 2**31 - 1
+
+
+class _ShownInput(BaseModel):
+    """What people are shown of an input; the engine's options, which may be large, are skipped unread."""
+
+    prompt: str
+    mode: Mode
+    interactive_require_user_reply: bool
+    session_timeout_sec: float
+    max_attempts: int | None
 
 
 def _views() -> Select[tuple[object, ...]]:
@@ -54,11 +74,16 @@ def list_runs(connection: Connection, state: State | None, limit: int, cursor: s
     if state is not None:
         query = query.where(runs.c.state == state.value)
     if cursor is not None:
-        query = query.where(tuple_(runs.c.created_at, runs.c.run_id) < tuple_(*_decode(cursor)))
+        query = query.where(tuple_(runs.c.created_at, runs.c.run_id) < tuple_(*decode_cursor(cursor)))
     rows = connection.execute(query).mappings().all()
     page = [_view(row) for row in rows[:limit]]
     more = len(rows) > limit
-    return RunPage(runs=page, next_cursor=_encode(page[-1].created_at, page[-1].run_id) if more else None)
+    return RunPage(runs=page, next_cursor=encode_cursor(page[-1].created_at, page[-1].run_id) if more else None)
+
+
+def count_runs(connection: Connection) -> Mapping[State, int]:
+    rows = connection.execute(select(runs.c.state, func.count().label("number")).group_by(runs.c.state))
+    return {State(row.state): row.number for row in rows}
 
 
 def read_events(
@@ -75,39 +100,55 @@ def read_audit(connection: Connection, run_id: str, after: int, limit: int) -> l
     return [AuditRecord(**{**row, "data": orjson.loads(row["data"])}) for row in connection.execute(query).mappings()]
 
 
-def read_versions(connection: Connection, run_ids: Sequence[str]) -> Mapping[str, int]:
-    rows = connection.execute(select(runs.c.run_id, runs.c.version).where(runs.c.run_id.in_(run_ids)))
-    return {row.run_id: row.version for row in rows}
+def read_versions(connection: Connection, topics: Sequence[Topic]) -> Mapping[Topic, int]:
+    found: dict[Topic, int] = {}
+    for subject, key, version in (
+        (Subject.RUN, runs.c.run_id, runs.c.version),
+        (Subject.SESSION, sessions.c.session_id, sessions.c.version),
+    ):
+        ids = [topic.id for topic in topics if topic.subject is subject]
+        rows = connection.execute(select(key, version).where(key.in_(ids))) if ids else ()
+        found |= {Topic(subject, row[0]): row[1] for row in rows}
+    return found
 
 
 def glance(connection: Connection, run_id: str, after: int, limit: int) -> Glance:
-    row = connection.execute(_GLANCE, {"run": run_id}).one_or_none()
+    row = connection.execute(_GLANCE, {"run": run_id}).mappings().one_or_none()
     if row is None:
         raise RunNotFound(f"There is no run '{run_id}'.")
-    new = read_events(connection, run_id, after, limit) if row.last_seq > after else []
-    return Glance(State(row.state), row.last_seq, new, _live(row.message_id, row.text_json))
+    return Glance(
+        over=State(row["state"]) in TERMINAL,
+        last_seq=row["last_seq"],
+        events=read_events(connection, run_id, after, limit) if row["last_seq"] > after else [],
+        live=live_message(row["message_id"], row["text_json"]),
+        status=status_of(row),
+        version=row["version"],
+    )
 
 
-def _live(message_id: str | None, text_json: str | None) -> LiveMessage | None:
+def live_message(message_id: str | None, text_json: str | None, run_id: str | None = None) -> LiveMessage | None:
     if message_id is None or text_json is None:
         return None
-    return LiveMessage(message_id=message_id, text=orjson.loads(text_json))
+    return LiveMessage(message_id=message_id, text=orjson.loads(text_json), run_id=run_id)
 
 
 def _view(row: RowMapping) -> RunView:
-    run_input = RunInput.model_validate_json(row["input"])
+    shown = _ShownInput.model_validate_json(row["input"])
     error = ErrorInfo(code=row["error_code"], message=row["error_message"]) if row["error_code"] else None
     question = row["pending_question"]
     return RunView(
         run_id=row["run_id"],
         session_id=row["session_id"],
         engine=row["engine"],
-        mode=run_input.mode,
-        interactive_require_user_reply=run_input.interactive_require_user_reply,
-        session_timeout_sec=run_input.session_timeout_sec,
-        max_attempts=run_input.max_attempts,
-        prompt_preview=run_input.prompt[:PREVIEW_LENGTH],
+        mode=shown.mode,
+        interactive_require_user_reply=shown.interactive_require_user_reply,
+        session_timeout_sec=shown.session_timeout_sec,
+        max_attempts=shown.max_attempts,
+        accepted_ttl_sec=row["accepted_ttl_sec"],
+        stall_after_sec=row["stall_after_sec"],
+        prompt_preview=shown.prompt[:PREVIEW_LENGTH],
         state=row["state"],
+        status=status_of(row),
         attempt=row["attempt"],
         pending=OpenQuestion.model_validate_json(question) if question else None,
         error=error,
@@ -120,17 +161,3 @@ def _view(row: RowMapping) -> RunView:
         updated_at=row["updated_at"],
         ended_at=row["ended_at"],
     )
-
-
-def _encode(created_at: str, run_id: str) -> str:
-    return base64.urlsafe_b64encode(orjson.dumps([created_at, run_id])).decode()
-
-
-def _decode(cursor: str) -> tuple[str, str]:
-    try:
-        created_at, run_id = orjson.loads(base64.urlsafe_b64decode(cursor.encode()))
-    except (binascii.Error, UnicodeError, ValueError, TypeError) as error:
-        raise CursorInvalid("This is not a cursor that a list of runs has given.") from error
-    if not (isinstance(created_at, str) and isinstance(run_id, str)) or "\0" in created_at + run_id:
-        raise CursorInvalid("This is not a cursor that a list of runs has given.")
-    return created_at, run_id

@@ -6,11 +6,14 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, JsonValue
 
+from turnwise.descriptors import ToolBinding
 from turnwise.fcmp.events import AutoDecided, ErrorInfo, EventData, Mode, ReplyAccepted
 from turnwise.fcmp.jsonvalue import Json, JsonObject
 from turnwise.fcmp.questions import OpenQuestion, Question
 from turnwise.runs import RunInput
+from turnwise.sessions import PendingItem
 from turnwise.statechart import Event, State
+from turnwise.status import StatusView
 
 Resolution = ReplyAccepted | AutoDecided
 
@@ -31,8 +34,11 @@ class RunView(BaseModel):
     interactive_require_user_reply: bool
     session_timeout_sec: float
     max_attempts: int | None
+    accepted_ttl_sec: float
+    stall_after_sec: float
     prompt_preview: str
     state: State
+    status: StatusView
     attempt: int
     pending: OpenQuestion | None
     error: ErrorInfo | None
@@ -62,6 +68,8 @@ class TurnContext(BaseModel):
     resolution: Resolution | None
     """How that question was resolved."""
     handle: JsonValue
+    tools: list[ToolBinding] = []
+    """What the run's session has registered."""
 
 
 class Asked(BaseModel):
@@ -146,6 +154,8 @@ class AuditRecord(AuditEntry):
 class LiveMessage(BaseModel):
     message_id: str
     text: str
+    run_id: str | None = None
+    """In a session: whose message it is."""
 
 
 class Interaction(BaseModel):
@@ -165,9 +175,16 @@ class StoredEvent:
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """What a watcher needs next: one look at a run from a cursor, or what one commit has brought."""
+    """What a watcher needs next: one look at a run or session from a cursor, or what one commit has brought."""
 
-    state: State
+    over: bool
+    """Nothing will follow."""
     last_seq: int
     events: list[StoredEvent]
     live: LiveMessage | None
+    status: StatusView | None
+    """None where nothing was heard of it."""
+    version: int
+    """Of two of them, the larger is the later one."""
+    queue: list[PendingItem] | None = None
+    """Of a session: what waits in it; None where nothing was heard of it."""

@@ -10,21 +10,26 @@ from turnwise.fcmp.events import ConversationStarted
 from turnwise.fcmp.jsonvalue import iso, json_text
 from turnwise.runs import RunContent, RunInput
 from turnwise.statechart import State
+from turnwise.status import Patience, Standing
 from turnwise.store.blobs import load_blob
 from turnwise.store.locked_run import LockedRun
 from turnwise.store.records import RecoveryState
+from turnwise.store.sessions import begin_prompt, session_settings
+from turnwise.store.statuses import columns_of
 from turnwise.store.tables import runs
 from turnwise.store.upserts import InsertMissing
 
 _KNOWN = select(runs.c.execution_id, runs.c.request_digest).where(runs.c.run_id == bindparam("run"))
 _ADD_RUN = InsertMissing(runs)
 _ADD_DIGEST = update(runs).where(runs.c.run_id == bindparam("run")).values(request_digest=bindparam("digest"))
+_ADD_EXECUTION = update(runs).where(runs.c.run_id == bindparam("run")).values(execution_id=bindparam("execution"))
 
 
 class Registration(BaseModel):
     run_id: str
-    execution_id: str
-    """The first Temporal execution of the run: the same through continue-as-new, another when the id is reused."""
+    execution_id: str | None
+    """The first Temporal execution of the run: the same through continue-as-new, another when the id is reused.
+    None as long as a session has only announced the run."""
     input: RunInput
     request_digest: str | None = None
 
@@ -35,12 +40,14 @@ def register(connection: Connection, registration: Registration) -> bool:
         return False
     run_input = _whole_input(connection, registration.input)
     now = iso(datetime.now(UTC))
+    accepted = Standing.begun(now)
     created = _ADD_RUN(
         connection,
         {
             "run_id": registration.run_id,
             "execution_id": registration.execution_id,
             "session_id": run_input.session_id,
+            "prompt_id": run_input.prompt_id,
             "engine": run_input.engine,
             "input": json_text(run_input.model_dump(mode="json")),
             "request_digest": registration.request_digest,
@@ -56,6 +63,9 @@ def register(connection: Connection, registration: Registration) -> bool:
             "recovery_state": RecoveryState.NONE.value,
             "created_at": now,
             "updated_at": now,
+            "accepted_ttl_sec": run_input.accepted_ttl_sec,
+            "stall_after_sec": run_input.stall_after_sec,
+            **columns_of(accepted, Patience(run_input.accepted_ttl_sec, run_input.stall_after_sec)),
         },
     )
     if not created:  # the other writer was faster by a moment
@@ -69,6 +79,9 @@ def register(connection: Connection, registration: Registration) -> bool:
         session_timeout_sec=run_input.session_timeout_sec,
     )
     run.publish(started, key="started")
+    run.status_changed(None)
+    if run_input.prompt_id is not None:
+        begin_prompt(connection, str(run_input.session_id), run_input.prompt_id, registration.run_id)
     run.save()
     return True
 
@@ -77,7 +90,9 @@ def _matches_existing(connection: Connection, registration: Registration) -> boo
     row = connection.execute(_KNOWN, {"run": registration.run_id}).one_or_none()
     if row is None:
         return False
-    if row.execution_id != registration.execution_id:
+    if row.execution_id is None:
+        connection.execute(_ADD_EXECUTION, {"run": registration.run_id, "execution": registration.execution_id})
+    elif registration.execution_id not in (None, row.execution_id):
         raise RunIdTaken(f"'{registration.run_id}' is the id of an earlier run; its log is not continued.")
     if row.request_digest is None and registration.request_digest is not None:
         connection.execute(_ADD_DIGEST, {"run": registration.run_id, "digest": registration.request_digest})
@@ -95,7 +110,14 @@ def check_digest(connection: Connection, run_id: str, digest: str) -> bool:
 
 
 def _whole_input(connection: Connection, run_input: RunInput) -> RunInput:
-    if run_input.content_ref is None:
-        return run_input
-    content = RunContent.model_validate_json(load_blob(connection, run_input.content_ref))
-    return run_input.model_copy(update={"prompt": content.prompt, "engine_options": content.engine_options})
+    found: dict[str, object] = {}
+    if run_input.prompt_id is not None:
+        settings = session_settings(connection, str(run_input.session_id))
+        if run_input.options_of_session:
+            found["engine_options"] = settings.engine_options
+    if run_input.content_ref is not None:
+        content = RunContent.model_validate_json(load_blob(connection, run_input.content_ref))
+        found["prompt"] = content.prompt
+        if content.engine_options is not None:
+            found["engine_options"] = content.engine_options
+    return run_input.model_copy(update=found) if found else run_input

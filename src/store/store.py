@@ -1,20 +1,21 @@
 """The store as the rest of Turnwise uses it: async, one transaction a call, watchers told after each commit."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import TypeVar
 
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Connection, text
 
 from turnwise.fcmp.events import DiagnosticWarning, ErrorInfo
 from turnwise.statechart import State
-from turnwise.store import blobs, interactions, migrations, queries, registration, restarts, turns
-from turnwise.store.changes import CHANNEL, Changes
+from turnwise.store import blobs, clock, interactions, migrations, queries, registration, restarts, turns
+from turnwise.store.changes import Changes
 from turnwise.store.database import Database
-from turnwise.store.locked_run import NEWS
+from turnwise.store.looks import Looks
+from turnwise.store.observing import Observer, Unobserved
 from turnwise.store.records import (
     AuditEntry,
     AuditRecord,
-    Glance,
     Interaction,
     LiveMessage,
     Output,
@@ -26,19 +27,29 @@ from turnwise.store.records import (
     TurnContext,
 )
 from turnwise.store.registration import Registration
-from turnwise.store.watching import Frame, watch
+from turnwise.store.session_store import SessionStore
+from turnwise.store.topics import Topic, run_topic
+from turnwise.store.transactions import Transactions
+from turnwise.store.watching import Frame, watch, watched_run
 
 T = TypeVar("T")
 
 
 class Store:
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, observer: Observer | None = None) -> None:
+        self.observer = observer or Unobserved()
         self._database = Database(url)
         self._changes = Changes(self._database, self._versions)
+        self._looks = Looks(self._database)
+        self._transactions = Transactions(self._database, self._changes, self.observer)
+        self.sessions = SessionStore(self._transactions, self._database, self._changes)
 
     async def open(self) -> None:
         await self._database.write(migrations.upgrade)
         self._changes.start()
+
+    def watchers(self) -> int:
+        return self._changes.watchers()
 
     def end_watches(self) -> None:
         self._changes.end_watches()
@@ -51,10 +62,17 @@ class Store:
         """Raises Unavailable when the database does not answer."""
         await self._database.read(lambda connection: connection.execute(text("SELECT 1")).scalar())
 
+    def ticking(self) -> AbstractAsyncContextManager[None]:
+        """Keeps the clock of the statuses until the block ends."""
+        return clock.ticking(self._transactions)
+
     # Writing
 
     async def put_blob(self, body: str) -> str:
         return await self._database.write(lambda connection: blobs.put_blob(connection, body))
+
+    async def blob(self, ref: str) -> str:
+        return await self._database.read(lambda connection: blobs.load_blob(connection, ref))
 
     async def register(self, new: Registration) -> bool:
         return await self._change(new.run_id, lambda connection: registration.register(connection, new))
@@ -124,6 +142,9 @@ class Store:
     async def run(self, run_id: str) -> RunView:
         return await self._database.read(lambda c: queries.get_run(c, run_id))
 
+    async def count_runs(self) -> Mapping[State, int]:
+        return await self._database.read(queries.count_runs)
+
     async def runs(self, state: State | None = None, limit: int = 50, cursor: str | None = None) -> RunPage:
         return await self._database.read(lambda c: queries.list_runs(c, state, limit, cursor))
 
@@ -141,20 +162,10 @@ class Store:
         return await self._database.read(lambda c: interactions.load_interaction(c, run_id, interaction_id))
 
     def watch(self, run_id: str, cursor: int = 0) -> AsyncIterator[Frame]:
-        return watch(self._database, self._changes, run_id, cursor)
+        return watch(self._looks, self._changes, watched_run(run_id), cursor)
 
-    async def _versions(self, run_ids: list[str]) -> Mapping[str, int]:
-        return await self._database.read(lambda c: queries.read_versions(c, run_ids))
+    async def _versions(self, topics: list[Topic]) -> Mapping[Topic, int]:
+        return await self._database.read(lambda c: queries.read_versions(c, topics))
 
     async def _change(self, run_id: str, work: Callable[[Connection], T]) -> T:
-        def transaction(connection: Connection) -> tuple[T, Glance | None]:
-            connection.info.pop(NEWS, None)
-            result = work(connection)
-            if not self._database.is_sqlite:
-                # Delivered by PostgreSQL when, and only if, this transaction commits.
-                connection.execute(select(func.pg_notify(CHANNEL, self._changes.notice(run_id))))
-            return result, connection.info.pop(NEWS, None)
-
-        result, news = await self._database.write(transaction)
-        self._changes.notify(run_id, news)
-        return result
+        return await self._transactions.change(run_topic(run_id), work)

@@ -32,8 +32,17 @@ runs = Table(
     Column("turn_owner", String(64)),  # the worker that opened the newest turn
     Column("recovered_at", String(32)),
     Column("recovery_reason", Text),
+    Column("prompt_id", String(200)),  # of a run that a session executes: which of its prompts this is
+    Column("accepted_ttl_sec", Float, nullable=False),
+    Column("stall_after_sec", Float, nullable=False),
+    Column("status", String(20), nullable=False),
+    Column("status_reason", String(30), nullable=False),
+    Column("status_since", String(32), nullable=False),
+    Column("last_activity_at", String(32)),
+    Column("status_due_at", String(32)),  # when to look whether time alone has changed the status; not later
     Index("runs_newest", "created_at", "run_id"),
     Index("runs_newest_by_state", "state", "created_at", "run_id"),
+    Index("runs_by_due_status", "status_due_at"),
 )
 
 events = Table(
@@ -103,4 +112,75 @@ workers = Table(
     Column("beats", Integer, nullable=False),  # grows while the worker lives
     Column("serving", Boolean, nullable=False),  # it has found out whether its start is a restart
     Column("left", Boolean, nullable=False),  # it stopped in order
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("session_id", String(1000), primary_key=True),
+    Column("execution_id", String(64), nullable=False),  # the first Temporal execution of this session
+    Column("defaults", Text, nullable=False),  # the settings of its runs
+    Column("request_digest", String(64)),  # what an Idempotency-Key was first used for
+    Column("parent_session_id", String(1000)),
+    Column("lineage", Text, nullable=False),  # the branches that its transcript begins with, which it shares
+    Column("branch", String(64), nullable=False),  # the branch that it writes to
+    Column("entry_count", Integer, nullable=False),
+    Column("counts", Text, nullable=False),  # of the entries, by sort
+    Column("last_seq", Integer, nullable=False),
+    Column("version", Integer, nullable=False),  # grows with everything that a watcher could see
+    Column("active_run_id", String(1000)),
+    Column("created_at", String(32), nullable=False),
+    Column("last_updated_at", String(32)),
+    Column("closed_at", String(32)),
+    Column("newest_run_id", String(1000)),  # of the newest prompt that was started: the session's status is its
+    Index("sessions_newest", "created_at", "session_id"),
+)
+
+session_events = Table(
+    "session_events",
+    metadata,
+    Column("session_id", String(1000), primary_key=True),
+    Column("session_seq", Integer, primary_key=True),
+    Column("run_id", String(1000), nullable=False),
+    Column("seq", Integer, nullable=False),
+)
+
+entries = Table(
+    "entries",
+    metadata,
+    Column("branch", String(64), primary_key=True),
+    Column("entry_index", Integer, primary_key=True),
+    Column("is_prompt", Boolean, nullable=False),  # a session can be forked here
+    Column("body", Text, nullable=False),
+    Column("counts", Text, nullable=False),  # how many of each sort there are up to here
+    Index("entries_forkable", "branch", "is_prompt", "entry_index"),
+)
+
+session_items = Table(
+    "session_items",
+    metadata,
+    Column("session_id", String(1000), primary_key=True),
+    Column("prompt_id", String(200), primary_key=True),
+    Column("position", Integer, nullable=False),  # in the order in which they came
+    Column("source", String(30), nullable=False),
+    Column("status", String(20), nullable=False),
+    Column("text_json", Text, nullable=False),  # the beginning of it, enough for any preview
+    Column("run_id", String(1000), nullable=False),  # what its run is called once there is one
+    Column("started", Boolean, nullable=False),  # there is one
+    Column("state", String(20)),  # how it ended
+    Column("error_code", String(100)),
+    Column("error_message", Text),
+    Column("ended", Integer),  # in the order in which they ended
+    Column("shown", Boolean, nullable=False),  # until the history is cleared
+    Index("session_items_by_status", "session_id", "status", "position"),
+)
+
+session_tools = Table(
+    "session_tools",
+    metadata,
+    Column("session_id", String(1000), primary_key=True),
+    Column("name", String(200), primary_key=True),
+    Column("position", Integer, nullable=False),
+    Column("binding", Text, nullable=False),
+    Column("enabled", Boolean, nullable=False),
 )

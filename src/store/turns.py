@@ -1,20 +1,27 @@
 """A turn's life in the store: opened, written to, closed once. After it is closed, nobody writes for it."""
 
+from datetime import UTC, datetime
+
 import orjson
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from turnwise.errors import TurnFenced, TurnInterrupted, TurnOwned
 from turnwise.fcmp import factories
-from turnwise.fcmp.events import DiagnosticWarning, MessageFinal, OutputStatus
+from turnwise.fcmp.events import DiagnosticWarning, MessageFinal, OutputStatus, ReplyAccepted
 from turnwise.fcmp.jsonvalue import JsonObject, iso, json_text
 from turnwise.fcmp.questions import OpenQuestion
 from turnwise.statechart import TERMINAL, Event, State
+from turnwise.status import Fact
 from turnwise.store.blobs import load_blob
+from turnwise.store.conversations import touch_session
 from turnwise.store.interactions import load_interaction
-from turnwise.store.locked_run import NEWS, LockedRun
+from turnwise.store.locked_run import LockedRun
+from turnwise.store.observing import deeds_of
 from turnwise.store.records import AuditEntry, Glance, LiveMessage, Output, RecoveryState, TurnClosing, TurnContext
 from turnwise.store.registration import Registration, register
+from turnwise.store.statuses import STATUS, note_output
 from turnwise.store.tables import interactions, live_messages, request_interactive_runtime, runs
+from turnwise.store.topics import leave_news, run_topic
 from turnwise.store.upserts import Upsert
 
 _HANDLE = select(request_interactive_runtime.c.session_handle_json).where(
@@ -27,8 +34,17 @@ _TOUCH_IF_OPEN = (
         runs.c.attempt == bindparam("turn"),
         runs.c.closed_attempt < bindparam("turn"),
     )
-    .values(version=runs.c.version + 1)
-    .returning(runs.c.last_seq)
+    .values(version=runs.c.version + 1, last_activity_at=bindparam("now"))
+    .returning(
+        runs.c.run_id,
+        runs.c.session_id,
+        runs.c.prompt_id,
+        runs.c.last_seq,
+        runs.c.version,
+        runs.c.accepted_ttl_sec,
+        runs.c.stall_after_sec,
+        *STATUS,
+    )
 )
 _LIVE = select(live_messages).where(live_messages.c.run_id == bindparam("run"))
 _DROP_LIVE = delete(live_messages).where(live_messages.c.run_id == bindparam("run"))
@@ -51,17 +67,23 @@ def open_turn(
     run = LockedRun.load(connection, run_id)
     if run.is_open(attempt) and run.turn_owner != owner:
         raise TurnOwned(f"Turn {attempt} of run '{run_id}' was opened by another worker.", owner=run.turn_owner)
+    was_queued = run.state is State.QUEUED
     if not run.is_open(attempt):
         if attempt != run.attempt + 1 or attempt <= run.closed_attempt or run.state not in _STARTABLE:
             raise TurnFenced(f"Turn {attempt} of run '{run_id}' may not start: the run is past it.")
-        if restarted_at is not None and run.state is State.QUEUED and run.updated_at < restarted_at:
+        if restarted_at is not None and was_queued and run.updated_at < restarted_at:
             raise TurnInterrupted("The orchestrator was down while the run was queued.")
         run.change(attempt=attempt, turn_owner=owner)
-        if run.state is State.QUEUED:
+        if was_queued:
             run.apply(Event.TURN_STARTED, None, key=f"turn{attempt}.started")
+        else:
+            run.note(Fact.TURN_STARTED)
         run.record(AuditEntry(source="orchestrator", event="agent.turn_start", data={"engine": run.engine}))
         run.save()
     last = load_interaction(connection, run_id, run.interaction_count) if run.interaction_count else None
+    if was_queued and last is not None and isinstance(last.resolution, ReplyAccepted):
+        waited = run.now - datetime.fromisoformat(last.resolution.accepted_at)
+        deeds_of(connection).resumed_after = waited.total_seconds()
     handle = connection.execute(_HANDLE, {"run": run_id}).scalar() if last else None
     return TurnContext(
         run_id=run_id,
@@ -70,6 +92,7 @@ def open_turn(
         question=last.question if last else None,
         resolution=last.resolution if last else None,
         handle=orjson.loads(handle) if handle else None,
+        tools=run.tools(),
     )
 
 
@@ -89,10 +112,14 @@ def write_output(
 
 def write_live_text(connection: Connection, run_id: str, attempt: int, message: LiveMessage) -> None:
     """The text of the message being written, as far as it goes."""
-    last_seq = connection.execute(_TOUCH_IF_OPEN, {"run": run_id, "turn": attempt}).scalar()
-    if last_seq is None:
+    now = iso(datetime.now(UTC))
+    run = connection.execute(_TOUCH_IF_OPEN, {"run": run_id, "turn": attempt, "now": now}).mappings().one_or_none()
+    if run is None:
         raise TurnFenced(f"Turn {attempt} of run '{run_id}' is closed and may not write.")
-    connection.info[NEWS] = Glance(State.RUNNING, last_seq, [], message)
+    status, version = note_output(connection, run, now)
+    leave_news(connection, run_topic(run_id), Glance(False, run["last_seq"], [], message, status, version))
+    if run["prompt_id"] is not None:
+        touch_session(connection, run["session_id"], message.model_copy(update={"run_id": run_id}), status)
     _PUT_LIVE(
         connection,
         {
@@ -174,6 +201,7 @@ def _publish_outputs(connection: Connection, run: LockedRun, attempt: int, outpu
         if isinstance(output.data, MessageFinal):
             connection.execute(_DROP_LIVE, {"run": run.run_id})
         run.publish(output.data, key=_output_key(attempt, output))
+        run.note(Fact.OUTPUT_WRITTEN)
 
 
 def _keep_unfinished_message(connection: Connection, run: LockedRun) -> None:

@@ -1,6 +1,7 @@
-"""Workflows: the durable side of runs."""
+"""Workflows: the durable side of runs and sessions."""
 
 from turnwise.workflows.recovery import RecoveryWorkflow
 from turnwise.workflows.run import RunWorkflow
+from turnwise.workflows.session import SessionWorkflow
 
-__all__ = ["RecoveryWorkflow", "RunWorkflow"]
+__all__ = ["RecoveryWorkflow", "RunWorkflow", "SessionWorkflow"]

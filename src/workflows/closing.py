@@ -41,4 +41,5 @@ def closing_of(result: TurnResult, turn: TurnRef, run_input: RunInput, asked: in
 
 def _opened(question: Question, run_input: RunInput, interaction_id: int) -> OpenQuestion:
     deadline = workflow.now() + timedelta(seconds=run_input.session_timeout_sec)
-    return OpenQuestion(**question.model_dump(), interaction_id=interaction_id, deadline=iso(deadline))
+    asked = question.model_dump(exclude_defaults=True)
+    return OpenQuestion(**asked, interaction_id=interaction_id, deadline=iso(deadline))

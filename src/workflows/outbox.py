@@ -13,6 +13,7 @@ from turnwise.activities.publishing import (
     CancelWaitRequest,
     PreserveRequest,
     Publishing,
+    QuestionRequest,
     ReconcileRequest,
     ResolveRequest,
     WarnRequest,
@@ -72,6 +73,11 @@ class Outbox:
 
     async def warn(self, key: str, warning: DiagnosticWarning) -> None:
         await self._done(_local(Publishing.warn, WarnRequest(run_id=self._run_id, key=key, warning=warning)))
+
+    async def has_asked(self, interaction_id: int) -> bool:
+        """Whether that question is published and not answered."""
+        request = QuestionRequest(run_id=self._run_id, interaction_id=interaction_id)
+        return await self._done(_local(Publishing.has_asked, request))
 
     async def _done(self, work: Awaitable[T]) -> T:
         return await uninterrupted(work, self._on_cancel)

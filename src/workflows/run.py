@@ -8,39 +8,30 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, ApplicationError
 
 with workflow.unsafe.imports_passed_through():
-    from pydantic import BaseModel, JsonValue, ValidationError
+    from pydantic import BaseModel, JsonValue
 
     from turnwise import errors
     from turnwise.activities.refusals import refusal
     from turnwise.activities.sweep import RestartNotice
     from turnwise.activities.turns import TurnRef, Turns
     from turnwise.cancellation import uninterrupted
-    from turnwise.errors import AlreadyAnswered, NotWaiting, RunInputInvalid, first_fault
+    from turnwise.errors import AlreadyAnswered, NotWaiting, RunInputInvalid
     from turnwise.fcmp.events import AutoDecided, DiagnosticWarning, ErrorInfo, ReplyAccepted
     from turnwise.fcmp.jsonvalue import iso
     from turnwise.fcmp.questions import OpenQuestion, Policy
-    from turnwise.runs import RunInput
     from turnwise.statechart import TERMINAL, Event, Facts, State, step
-    from turnwise.store.records import (
-        Canceled,
-        Failed,
-        Interrupted,
-        Resolution,
-        Succeeded,
-        TurnClosing,
-        TurnEnding,
-        TurnResult,
-    )
+    from turnwise.store.records import Canceled, Interrupted, Resolution, Succeeded, TurnEnding, TurnResult
+    from turnwise.workflows.carried import Carried, read
     from turnwise.workflows.closing import closing_of
     from turnwise.workflows.outbox import Outbox
     from turnwise.workflows.replies import Receipt, Reply, check_reply, parse_reply
     from turnwise.workflows.visibility import Visibility
 
-HEARTBEAT_TIMEOUT = timedelta(seconds=3)
+HEARTBEAT_TIMEOUT = timedelta(seconds=2)
 TURN_TIMEOUT = timedelta(days=7)
 # Never a second execution: a further attempt finds the turn where it runs, or finds that its worker is gone.
 TAKE_UP_AGAIN = RetryPolicy(
-    initial_interval=timedelta(milliseconds=200), backoff_coefficient=1.5, maximum_interval=timedelta(seconds=2)
+    initial_interval=timedelta(milliseconds=200), backoff_coefficient=1.2, maximum_interval=timedelta(seconds=2)
 )
 MAX_REDRIVES = 3
 """A turn that takes its worker down every time is not run for ever."""
@@ -55,25 +46,12 @@ class RunResult(BaseModel):
     """The answer's text; null when it is too long for history and must be read from the log."""
 
 
-class Carried(BaseModel):
-    """What continue-as-new takes along."""
-
-    state: State = State.QUEUED
-    attempt: int = 0
-    question: OpenQuestion | None = None
-    deadline_reported: bool = False
-    last_receipt: Receipt | None = None
-    refused_signals: int = 0
-    redrives: int = 0
-    last_restart: str | None = None
-
-
 @workflow.defn(sandboxed=False)
 class RunWorkflow:
     @workflow.init
     def __init__(self, request: JsonValue = None, carried: JsonValue = None) -> None:
         # Read here and not by the SDK: what other languages send may be anything, and must fail the run, not hang it.
-        self._input, before, self._input_error = _read(request, carried)
+        self._input, before, self._input_error = read(request, carried)
         self._run_id = workflow.info().workflow_id
         self._state = before.state
         self._attempt = before.attempt
@@ -85,8 +63,9 @@ class RunWorkflow:
         self._last_restart = before.last_restart
         self._registered = carried is not None or self._input.registered
         self._publishing = False
+        self._resolving = False
         self._canceling = False
-        self._closed: TurnClosing | None = None
+        self._message_id: str | None = None
         self._error: ErrorInfo | None = None
         self._output: str | None = None
         self._outbox = Outbox(self._run_id, self._remember_cancel)
@@ -100,7 +79,9 @@ class RunWorkflow:
             await self._outbox.register(self._input)
             self._registered = True
         while self._state not in TERMINAL:
-            if self._canceling:
+            if self._resolving:
+                await self._until_published()
+            elif self._canceling:
                 await self._cancel()
             elif self._state is State.WAITING_USER:
                 await self._wait()
@@ -143,8 +124,9 @@ class RunWorkflow:
 
         def stop() -> None:
             self._canceling = True
-            turn.cancel()
+            stopping.append(asyncio.create_task(_stop(turn)))
 
+        stopping: list[asyncio.Task[None]] = []
         try:
             result = await uninterrupted(turn, stop)
         except ActivityError as error:
@@ -176,7 +158,7 @@ class RunWorkflow:
         try:
             if timeout != timedelta(0):
                 await workflow.wait_condition(
-                    lambda: self._state is not State.WAITING_USER and not self._publishing,
+                    lambda: self._state is not State.WAITING_USER and not self._is_busy(),
                     timeout=timeout,
                     timeout_summary=f"Deadline of question {question.interaction_id}",
                 )
@@ -185,8 +167,8 @@ class RunWorkflow:
             self._canceling = True
         except TimeoutError:
             pass
-        if self._publishing:  # a reply came in the same moment: it wins
-            await uninterrupted(workflow.wait_condition(lambda: not self._publishing), self._remember_cancel)
+        if self._is_busy():  # a reply came in the same moment: it wins
+            await self._until_published()
         elif self._state is State.WAITING_USER and not self._canceling:
             await self._deadline_passed(question)
 
@@ -222,7 +204,7 @@ class RunWorkflow:
         asked = self._question.interaction_id if self._question else 0
         closing = closing_of(result, TurnRef(run_id=self._run_id, attempt=self._attempt), self._input, asked)
         self._apply(closing.event)
-        self._closed = closing
+        self._message_id = closing.message_id
         self._output = result.ending.output if isinstance(result.ending, Succeeded) else None
         self._error = closing.error
         if closing.question is not None:
@@ -238,7 +220,7 @@ class RunWorkflow:
     async def reply(self, request: JsonValue = None) -> Receipt:
         reply = parse_reply(request)
         if self._repeats_last(reply):
-            await workflow.wait_condition(lambda: not self._publishing)
+            await workflow.wait_condition(lambda: not self._is_busy())
             assert self._last_receipt is not None
             return self._last_receipt
         check_reply(reply, self._open_question(), self._last_receipt)
@@ -256,6 +238,7 @@ class RunWorkflow:
             if isinstance(request, dict):
                 request = {"reply_id": str(workflow.uuid4()), **request}
             reply = parse_reply(request)
+            await self._come_to(reply.interaction_id)
             if self._repeats_last(reply):
                 return
             check_reply(reply, self._open_question(), self._last_receipt)
@@ -298,6 +281,11 @@ class RunWorkflow:
     def state(self) -> str:
         return self._state.value
 
+    async def _come_to(self, interaction_id: int) -> None:
+        """As with a restart's notice, a reply may come before the question that a dead worker has published."""
+        if not self._has_come_to(interaction_id) and await self._outbox.has_asked(interaction_id):
+            await workflow.wait_condition(lambda: self._has_come_to(interaction_id))
+
     def _has_come_to(self, interaction_id: int) -> bool:
         asked = self._question.interaction_id if self._question else 0
         return self._state in TERMINAL or asked >= interaction_id
@@ -333,15 +321,25 @@ class RunWorkflow:
         What was published stands. It differs from what was asked for only when a worker died between publishing and
         telling Temporal, and its successor met the same messages in another order.
         """
-        await workflow.wait_condition(lambda: not self._publishing)
+        # Before anything is awaited: no turn may start before its reply is in the log.
+        self._resolving = True
+        if self._publishing:
+            await workflow.wait_condition(lambda: not self._publishing)
         self._publishing = True
         committed = await self._outbox.resolve(resolution)
-        self._publishing = False
+        self._publishing = self._resolving = False
         if committed is None:
             self._canceling = True
         elif isinstance(committed, ReplyAccepted):
             self._last_receipt = Receipt.of(self._run_id, committed)
         return committed
+
+    def _is_busy(self) -> bool:
+        """Whether the log is behind what the workflow knows."""
+        return self._publishing or self._resolving
+
+    async def _until_published(self) -> None:
+        await uninterrupted(workflow.wait_condition(lambda: not self._is_busy()), self._remember_cancel)
 
     # Ends
 
@@ -352,9 +350,8 @@ class RunWorkflow:
         """What a turn that could not report its own ending came to."""
         if self._canceling:
             return Canceled()
-        if isinstance(error.cause, ApplicationError) and error.cause.type != "WorkerShutdown":
-            return Failed(error=ErrorInfo(code=errors.TURN_FAILED, message=error.cause.message))
-        message = "The worker that ran the turn is gone."
+        # One that may not start, because the store is past it, has been interrupted, too.
+        message = error.cause.message if isinstance(error.cause, ApplicationError) else "The worker is gone."
         return Interrupted(error=ErrorInfo(code=errors.ORCHESTRATOR_RESTART_INTERRUPTED, message=message))
 
     def _show(self) -> None:
@@ -366,13 +363,11 @@ class RunWorkflow:
             raise asyncio.CancelledError(Canceled().message)
         if self._error is not None:
             raise ApplicationError(self._error.message, type=self._error.code, non_retryable=True)
-        closed = self._closed
-        assert closed is not None
         return RunResult(
             run_id=self._run_id,
             state=self._state,
             attempts=self._attempt,
-            message_id=closed.message_id,
+            message_id=self._message_id,
             output=self._output,
         )
 
@@ -393,8 +388,7 @@ class RunWorkflow:
         workflow.continue_as_new(args=[request, carried.model_dump(mode="json")])
 
 
-def _read(request: JsonValue, carried: JsonValue) -> tuple[RunInput, Carried, str | None]:
-    try:
-        return RunInput.model_validate(request), Carried.model_validate(carried or {}), None
-    except ValidationError as error:
-        return RunInput(), Carried(), first_fault(error)
+async def _stop(turn: workflow.ActivityHandle[TurnResult]) -> None:
+    """Once all that arrived with the cancel is taken in: to cancel a turn that has just ended would lose its ending."""
+    await workflow.wait_condition(lambda: True)
+    turn.cancel()

@@ -5,6 +5,7 @@ from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSear
 
 from turnwise.fcmp.questions import OpenQuestion
 from turnwise.runs import RunInput
+from turnwise.sessions import SessionInput
 from turnwise.statechart import State
 
 RUN_STATE = SearchAttributeKey.for_keyword("RunState")
@@ -24,6 +25,11 @@ def initial_attributes(run_input: RunInput) -> TypedSearchAttributes:
 def summary(run_input: RunInput) -> str:
     first_line = run_input.prompt.strip().partition("\n")[0]
     return f"{run_input.engine}: {first_line}"[:SUMMARY_LENGTH]
+
+
+def session_summary(session: SessionInput) -> str:
+    origin = f", forked from {session.origin.session_id}" if session.origin else ""
+    return f"{session.engine} session{origin}"[:SUMMARY_LENGTH]
 
 
 class Visibility:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, inspect, text
 
-HEAD = "0003"
+HEAD = "0005"
 
 
 def upgrade(connection: Connection) -> None:

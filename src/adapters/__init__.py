@@ -1,0 +1,1 @@
+"""Where people meet Turnwise: each adapter renders the same stream with what its platform has."""

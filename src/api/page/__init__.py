@@ -1,0 +1,1 @@
+"""The web page: plain files that a browser runs as they are."""

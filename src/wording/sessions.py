@@ -1,0 +1,9 @@
+"""A session in a few words."""
+
+from turnwise.sessions import SessionView
+from turnwise.wording.texts import one_line
+
+
+def session_title(view: SessionView, limit: int) -> str:
+    """The first prompt of its own: people know it by that."""
+    return one_line(view.prompt_preview, limit) or ("(a fork)" if view.parent_session_id else "(nothing said yet)")
