@@ -7,7 +7,6 @@ import argparse
 import asyncio
 import logging
 import os
-import socket
 import tempfile
 import time
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from bench.stream import measure_stream
 from bench.throughput import measure_throughput
 from bench.turnwise_runs import turnwise_side
 from bench.watchers import measure_watchers
+from turnwise.runtime.ports import free_ports
 from turnwise.runtime.temporal_server import HOST, ServerOptions, embedded_temporal
 from turnwise.settings import Settings
 
@@ -82,7 +82,8 @@ class Results:
 
 
 async def measure(effort: Effort, data_dir: Path) -> Results:
-    settings = Settings(data_dir=data_dir, temporal_port=free_port(), temporal_ui_port=free_port())
+    port, ui_port = free_ports(2)
+    settings = Settings(data_dir=data_dir, temporal_port=port, temporal_ui_port=ui_port)
     server = ServerOptions(port=settings.temporal_port, ui_port=settings.temporal_ui_port, data_dir=data_dir)
     console = Console(stderr=True)
     async with embedded_temporal(server), turnwise_side(settings) as turnwise:
@@ -130,12 +131,6 @@ def _warn_if_busy() -> None:
     busy = psutil.cpu_percent(interval=BUSY_LOOK_SEC)
     if busy > BUSY_PERCENT:
         print(f"This machine is {busy:.0f} % busy with other things: trust the ratios more than the times.")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ from pathlib import Path
 from temporalio.client import WorkflowHandle
 from temporalio.service import RPCError
 
-from bench.__main__ import free_port
 from bench.measures import percentile
 from turnwise.client import Run, Turnwise, connect
 from turnwise.connection import connect_temporal
@@ -26,6 +25,7 @@ from turnwise.errors import RunEnded, Unavailable
 from turnwise.fcmp.events import EventType
 from turnwise.fcmp.jsonvalue import JsonObject
 from turnwise.runtime.logs import configure_logs
+from turnwise.runtime.ports import free_ports
 from turnwise.runtime.temporal_server import ServerOptions, embedded_temporal
 from turnwise.settings import Settings
 from turnwise.workflows.recovery import Progress, recovery_id
@@ -177,7 +177,8 @@ async def _failed_at(run: Run) -> float:
 
 
 async def measure(number: int, data_dir: Path) -> None:
-    settings = Settings(data_dir=data_dir, temporal_port=free_port(), temporal_ui_port=free_port())
+    port, ui_port = free_ports(2)
+    settings = Settings(data_dir=data_dir, temporal_port=port, temporal_ui_port=ui_port)
     server = ServerOptions(port=settings.temporal_port, ui_port=settings.temporal_ui_port, data_dir=data_dir)
     async with embedded_temporal(server), connect(settings) as turnwise:
         bench = Bench(turnwise, settings)

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from tests.conftest import free_port
+from tests.ports import free_port
 from tests.sse import Frame, frames_of
 from tests.world import World
 from turnwise.runtime.processes import Parts

@@ -1,7 +1,6 @@
 """The real parts that tests run on: one Temporal server, one PostgreSQL, and a worker."""
 
 import contextlib
-import socket
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Iterator
@@ -14,6 +13,7 @@ from temporalio.client import Client
 
 from tests.browser import Visits, served, started_browser
 from tests.command_line import environment
+from tests.ports import free_port
 from tests.postgres import postgres
 from tests.world import World, start_world
 from turnwise.connection import connect_temporal
@@ -23,12 +23,6 @@ from turnwise.store import Store
 
 HISTORY_LIMIT = 400
 """Where the test server suggests continue-as-new, so that a test reaches it in seconds."""
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from pathlib import Path
 from playwright.async_api import Page, expect
 
 from tests.browser import Scheme, Visits, served, started_browser
-from tests.conftest import free_port
+from tests.ports import free_port
 from tests.world import WAIT_FOREVER, World, start_world
 from turnwise.client import AgentSession
 from turnwise.connection import connect_temporal

@@ -7,7 +7,7 @@ from pathlib import Path
 from playwright.async_api import Browser
 
 from tests.browser import started_browser
-from tests.conftest import free_port
+from tests.ports import free_port
 from tests.screenshots import DOCS, PROMPT, SCRIPT
 from tests.world import World, start_world, until
 from turnwise.adapters.tui import TerminalUi

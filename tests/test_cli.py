@@ -11,7 +11,7 @@ import pytest
 from pydantic import JsonValue
 
 from tests.command_line import TURNWISE, Result, environment, terminal, turnwise
-from tests.conftest import free_port
+from tests.ports import free_port
 from tests.world import ASK_THEN_ANSWER, World, until_asked, until_state
 from turnwise.errors import ResponseInvalid
 from turnwise.fcmp.jsonvalue import JsonObject

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from temporalio.client import Client
 
 from tests.command_line import PATIENCE_SEC
-from tests.conftest import free_port
+from tests.ports import free_port
 from tests.test_up import run_to_its_end, service, settings
 from tests.worker_process import workers
 from tests.world import ASK_THEN_ANSWER, start_world, until, until_asked

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import Connection, text
 from temporalio.client import Client
 
-from tests.conftest import free_port
+from tests.ports import free_port
 from tests.postgres import postgres
 from tests.world import ASK_THEN_ANSWER, World, start_world, until_asked, until_state
 from turnwise.client import Run

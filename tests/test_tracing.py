@@ -15,7 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, Span
 
-from tests.conftest import free_port
+from tests.ports import free_port
 from tests.test_up import run_to_its_end, service, settings
 from turnwise.errors import SetupError
 from turnwise.runtime.tracing import traced

@@ -12,7 +12,7 @@ import psutil
 from temporalio.client import Client
 
 from tests.command_line import PATIENCE_SEC, TURNWISE, Result, environment, turnwise
-from tests.conftest import free_port
+from tests.ports import free_port
 from turnwise.fcmp.jsonvalue import JsonObject
 
 ASK_AND_ANSWER: JsonObject = {

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import socket
 import tempfile
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from turnwise.client import Run
 from turnwise.fcmp.events import EventType
 from turnwise.fcmp.jsonvalue import JsonObject
 from turnwise.runtime.logs import configure_logs
+from turnwise.runtime.ports import free_ports
 from turnwise.runtime.whole import whole
 from turnwise.settings import Settings
 from turnwise.wording.times import seconds_between, span
@@ -104,7 +104,7 @@ async def _conclude(run: Run, screen: Console) -> None:
 
 
 def _settings(folder: Path) -> Settings:
-    api_port, temporal_port, ui_port = _free_ports(3)
+    api_port, temporal_port, ui_port = free_ports(3)
     return Settings(
         data_dir=folder,
         api_host="127.0.0.1",
@@ -115,12 +115,3 @@ def _settings(folder: Path) -> Settings:
         database_url=None,
         task_queue="turnwise-demo",
     )
-
-
-def _free_ports(count: int) -> list[int]:
-    """All held until all are known, so that they differ."""
-    with contextlib.ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [int(probe.getsockname()[1]) for probe in probes]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from prometheus_client import start_http_server
 
 from turnwise.metrics import Metrics
-from turnwise.runtime.temporal_server import require_free_port
+from turnwise.runtime.ports import require_free_port
 from turnwise.settings import Settings
 
 

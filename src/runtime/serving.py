@@ -9,8 +9,8 @@ import uvicorn
 
 from turnwise.api.app import create_app
 from turnwise.api.services import Services
+from turnwise.runtime.ports import require_free_port
 from turnwise.runtime.processes import Parts
-from turnwise.runtime.temporal_server import require_free_port
 from turnwise.store import Store
 
 API_SHUTDOWN_SEC = 5

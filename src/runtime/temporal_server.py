@@ -5,7 +5,6 @@ import contextlib
 import ctypes
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import sysconfig
@@ -18,6 +17,7 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from turnwise.errors import SetupError
+from turnwise.runtime.ports import require_free_port
 from turnwise.workflows.visibility import RUN_STATE, SESSION_ID
 
 HOST = "127.0.0.1"
@@ -60,19 +60,13 @@ def find_binary() -> Path | None:
     return Path(found) if found else None
 
 
-def require_free_port(host: str, port: int, setting: str) -> None:
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise SetupError(f"Port {port} on {host} cannot be used ({reason}); free it or set {setting}.") from error
-
-
 @contextlib.asynccontextmanager
 async def embedded_temporal(options: ServerOptions) -> AsyncIterator[None]:
     """Runs the server until the block ends; if it dies before, starts it again on the same files."""
+    if options.port == options.ui_port:
+        raise SetupError(
+            f"TURNWISE_TEMPORAL_PORT and TURNWISE_TEMPORAL_UI_PORT are both {options.port}; they must differ."
+        )
     require_free_port(HOST, options.port, "TURNWISE_TEMPORAL_PORT")
     require_free_port(HOST, options.ui_port, "TURNWISE_TEMPORAL_UI_PORT")
     binary = find_binary()

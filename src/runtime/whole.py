@@ -5,9 +5,10 @@ import fcntl
 from collections.abc import AsyncIterator, Iterator
 
 from turnwise.errors import SetupError
+from turnwise.runtime.ports import require_free_port
 from turnwise.runtime.processes import Parts, connected, make_data_dir, working
 from turnwise.runtime.serving import serving
-from turnwise.runtime.temporal_server import ServerOptions, embedded_temporal, require_free_port
+from turnwise.runtime.temporal_server import ServerOptions, embedded_temporal
 from turnwise.settings import Settings
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx
 from temporalio.client import Client
 
-from tests.conftest import free_port
 from tests.faults.victims import ApiVictim, PostgresVictim, TemporalVictim, TurnwiseProcess, Victim, WorkerVictim
+from tests.ports import free_port
 from tests.postgres import postgres
 from tests.world import until
 from turnwise.connection import connect_temporal

@@ -10,11 +10,11 @@ from typing import Any
 
 from temporalio.client import Client, WorkflowFailureError
 
-from tests.conftest import free_port
 from tests.golden import FOLDER
 from tests.golden.conversations import CONVERSATIONS
 from tests.golden.paths import PATHS
 from tests.golden.recoveries import RECOVERIES
+from tests.ports import free_port
 from tests.worker_process import workers
 from tests.world import World, start_world
 from turnwise.client import AgentSession, Run
