@@ -22,6 +22,7 @@ from turnwise.workflows.visibility import RUN_STATE, SESSION_ID
 
 MAX_TURNS = 100
 CACHED_WORKFLOWS = 5000
+WORKFLOW_POLLERS = 10
 GRACE = timedelta(seconds=10)
 # Named by us: the SDK would read the code of every loaded module to make up a name.
 BUILD = WorkerDeploymentConfig(WorkerDeploymentVersion("turnwise", version("turnwise")), use_worker_versioning=False)
@@ -73,6 +74,8 @@ def build_worker(
         deployment_config=BUILD,
         max_cached_workflows=CACHED_WORKFLOWS,
         max_concurrent_activities=max_turns,
+        # The SDK's five serve forty runs a second at the most, and a task that waits a second loses its cached workflow.
+        max_concurrent_workflow_task_polls=WORKFLOW_POLLERS,
         # After a worker is killed, its runs wait this long for it before another takes them.
         sticky_queue_schedule_to_start_timeout=timedelta(seconds=1),
         # How soon a turn learns that it was canceled.
