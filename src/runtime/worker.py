@@ -74,7 +74,7 @@ def build_worker(
         deployment_config=BUILD,
         max_cached_workflows=CACHED_WORKFLOWS,
         max_concurrent_activities=max_turns,
-        # The SDK's five serve forty runs a second at the most, and a task that waits a second loses its cached workflow.
+        # The SDK's five serve forty runs a second at most, and a task that waits a second loses its cached workflow.
         max_concurrent_workflow_task_polls=WORKFLOW_POLLERS,
         # After a worker is killed, its runs wait this long for it before another takes them.
         sticky_queue_schedule_to_start_timeout=timedelta(seconds=1),
