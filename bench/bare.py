@@ -16,6 +16,7 @@ TASK_QUEUE = "bench-bare"
 # Turnwise, or its memory would be no yardstick.
 MAX_ACTIVITIES = 100
 CACHED_WORKFLOWS = 5000
+WORKFLOW_POLLERS = 10
 STICKY_TIMEOUT = timedelta(seconds=1)
 
 
@@ -27,6 +28,7 @@ def bare_worker(temporal: Client) -> Worker:
         activities=[take_turn],
         max_cached_workflows=CACHED_WORKFLOWS,
         max_concurrent_activities=MAX_ACTIVITIES,
+        max_concurrent_workflow_task_polls=WORKFLOW_POLLERS,
         sticky_queue_schedule_to_start_timeout=STICKY_TIMEOUT,
     )
 

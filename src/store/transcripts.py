@@ -26,6 +26,8 @@ from turnwise.store.tables import entries
 
 MAX_CALLS_AT_ONCE = 200
 """So far from the end a call without an output is looked for, in entries."""
+A_FEW = 5
+"""Entries that are read at once from the end; what was said last is seldom a call of a tool."""
 
 _ADD = insert(entries)
 _READ = (
@@ -118,11 +120,9 @@ def _up_to(segments: list[Segment], end: int) -> list[Segment]:
 
 def _last_complete(connection: Connection, session: RowMapping) -> int:
     """Where the transcript ends without the calls at its end that have no output yet: tools are at work just now."""
-    total: int = session["entry_count"]
-    complete = total
+    complete: int = session["entry_count"]
     answered: set[str] = set()
-    first = max(0, total - MAX_CALLS_AT_ONCE)
-    for indexed in reversed(read_entries(connection, session, first, total - first)):
+    for indexed in _backwards(connection, session):
         match indexed.entry:
             case ToolOutputEntry(call_id=call_id):
                 answered.add(call_id)
@@ -131,6 +131,15 @@ def _last_complete(connection: Connection, session: RowMapping) -> int:
             case _:
                 break
     return complete
+
+
+def _backwards(connection: Connection, session: RowMapping) -> Iterator[IndexedEntry]:
+    end: int = session["entry_count"]
+    first = max(0, end - MAX_CALLS_AT_ONCE)
+    while end > first:
+        start = max(first, end - A_FEW)
+        yield from reversed(read_entries(connection, session, start, end - start))
+        end = start
 
 
 def counts_at_end(connection: Connection, segments: list[Segment]) -> Counts:
