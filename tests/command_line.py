@@ -6,6 +6,7 @@ import fcntl
 import os
 import pty
 import re
+import signal
 import sysconfig
 import termios
 from collections.abc import AsyncIterator
@@ -101,7 +102,7 @@ async def terminal(*arguments: str, env: dict[str, str]) -> AsyncIterator[Termin
         stdout=screen,
         stderr=screen,
         start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        preexec_fn=_at_a_terminal,
     )
     os.close(screen)
     opened = Terminal(process, keyboard)
@@ -109,3 +110,9 @@ async def terminal(*arguments: str, env: dict[str, str]) -> AsyncIterator[Termin
         yield opened
     finally:
         await opened.close()
+
+
+def _at_a_terminal() -> None:
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    # As a shell leaves it to what it starts there: we ourselves may run in the background, where Ctrl-C is ignored.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
