@@ -20,6 +20,9 @@ from turnwise.store.topics import Topic
 CHANNEL = "turnwise_runs"
 SLOW_POLL_SEC = 2.0
 SQLITE_POLL_SEC = 0.01
+SQLITE_QUIET_POLL_SEC = 0.04
+"""While no other process writes: mostly there is none, and asking costs what could be spent on runs."""
+QUIET_AFTER_POLLS = 100
 RECONNECT_SEC = 1.0
 MAX_UNREAD = 1000
 
@@ -124,15 +127,16 @@ class Changes:
 
     async def _follow_sqlite(self) -> None:
         seen: dict[Topic, int] = {}
-        last = -1
+        last, quiet = -1, 0
         while True:
             await self._watched.wait()
             current = await self._database.foreign_commits()
+            quiet += 1
             if current != last:
-                last = current
+                last, quiet = current, 0
                 versions = await self._versions(list(self._subscriptions))
                 for topic, version in versions.items():
                     if seen.get(topic) != version:
                         self.notify(topic)
                 seen = dict(versions)
-            await asyncio.sleep(SQLITE_POLL_SEC)
+            await asyncio.sleep(SQLITE_POLL_SEC if quiet < QUIET_AFTER_POLLS else SQLITE_QUIET_POLL_SEC)

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Self
 
-from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from turnwise.descriptors import ToolBinding
 from turnwise.errors import RunNotFound
@@ -18,12 +18,15 @@ from turnwise.store.conversations import Conversation
 from turnwise.store.observing import StatusChange, deeds_of
 from turnwise.store.records import AuditEntry, Glance, RecoveryState, StoredEvent
 from turnwise.store.session_tools import load_tools
-from turnwise.store.statuses import COLUMNS, FACT_OF, REARM, SAVE, columns_of, patience_of, standing_of
+from turnwise.store.statuses import COLUMNS, FACT_OF, REARM, SAVE, RunRow, columns_of, patience_of, standing_of
 from turnwise.store.tables import audit, events, runs
 from turnwise.store.topics import leave_news, run_topic
 
 # Statements are built once: on the way of every transition, building one costs more than running it.
-_LOAD = select(runs).where(runs.c.run_id == bindparam("run")).with_for_update()
+_LOADED = [column for column in runs.c if column is not runs.c.input]  # which may be large, and is seldom needed
+_NAMES = [column.name for column in _LOADED]
+_LOAD = select(*_LOADED).where(runs.c.run_id == bindparam("run")).with_for_update()
+_INPUT = select(runs.c.input).where(runs.c.run_id == bindparam("run"))
 _WRITTEN = select(events.c.seq).where(events.c.run_id == bindparam("run"), events.c.key == bindparam("key"))
 _ADD_EVENTS = insert(events)
 _ADD_AUDIT = insert(audit)
@@ -53,7 +56,7 @@ _SAVE = update(runs).where(runs.c.run_id == bindparam("run")).values({name: bind
 class LockedRun:
     """Holds the row's lock until the transaction ends, which is what makes `seq` contiguous."""
 
-    def __init__(self, connection: Connection, row: RowMapping) -> None:
+    def __init__(self, connection: Connection, row: RunRow) -> None:
         self._connection = connection
         self._row = row
         self._values = {name: row[name] for name in _MUTABLE}
@@ -72,11 +75,21 @@ class LockedRun:
         )
 
     @classmethod
+    def find(cls, connection: Connection, run_id: str) -> Self | None:
+        row = connection.execute(_LOAD, {"run": run_id}).one_or_none()
+        return cls(connection, dict(zip(_NAMES, row, strict=True))) if row is not None else None
+
+    @classmethod
     def load(cls, connection: Connection, run_id: str) -> Self:
-        row = connection.execute(_LOAD, {"run": run_id}).mappings().one_or_none()
-        if row is None:
+        run = cls.find(connection, run_id)
+        if run is None:
             raise RunNotFound(f"There is no run '{run_id}'.")
-        return cls(connection, row)
+        return run
+
+    @classmethod
+    def created(cls, connection: Connection, row: RunRow) -> Self:
+        """One that this transaction has inserted."""
+        return cls(connection, {**dict.fromkeys(_NAMES), **row})
 
     @property
     def state(self) -> State:
@@ -99,6 +112,12 @@ class LockedRun:
         return str(owner) if owner is not None else None
 
     @property
+    def execution_id(self) -> str | None:
+        """The first Temporal execution of the run."""
+        execution = self._row["execution_id"]
+        return str(execution) if execution is not None else None
+
+    @property
     def updated_at(self) -> str:
         return str(self._row["updated_at"])
 
@@ -110,9 +129,8 @@ class LockedRun:
     def engine(self) -> str:
         return str(self._row["engine"])
 
-    @property
     def input(self) -> RunInput:
-        return RunInput.model_validate_json(self._row["input"])
+        return RunInput.model_validate_json(self._connection.execute(_INPUT, {"run": self.run_id}).scalar_one())
 
     def tools(self) -> list[ToolBinding]:
         """Of the session, if the run is one of its prompts."""

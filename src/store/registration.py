@@ -41,37 +41,34 @@ def register(connection: Connection, registration: Registration) -> bool:
     run_input = _whole_input(connection, registration.input)
     now = iso(datetime.now(UTC))
     accepted = Standing.begun(now)
-    created = _ADD_RUN(
-        connection,
-        {
-            "run_id": registration.run_id,
-            "execution_id": registration.execution_id,
-            "session_id": run_input.session_id,
-            "prompt_id": run_input.prompt_id,
-            "engine": run_input.engine,
-            "input": json_text(run_input.model_dump(mode="json")),
-            "request_digest": registration.request_digest,
-            "interactive_require_user_reply": run_input.interactive_require_user_reply,
-            "state": State.QUEUED.value,
-            "attempt": 0,
-            "closed_attempt": 0,
-            "interaction_count": 0,
-            "auto_decision_count": 0,
-            "last_seq": 0,
-            "last_audit_seq": 0,
-            "version": 0,
-            "recovery_state": RecoveryState.NONE.value,
-            "created_at": now,
-            "updated_at": now,
-            "accepted_ttl_sec": run_input.accepted_ttl_sec,
-            "stall_after_sec": run_input.stall_after_sec,
-            **columns_of(accepted, Patience(run_input.accepted_ttl_sec, run_input.stall_after_sec)),
-        },
-    )
-    if not created:  # the other writer was faster by a moment
+    row = {
+        "run_id": registration.run_id,
+        "execution_id": registration.execution_id,
+        "session_id": run_input.session_id,
+        "prompt_id": run_input.prompt_id,
+        "engine": run_input.engine,
+        "input": json_text(run_input.model_dump(mode="json")),
+        "request_digest": registration.request_digest,
+        "interactive_require_user_reply": run_input.interactive_require_user_reply,
+        "state": State.QUEUED.value,
+        "attempt": 0,
+        "closed_attempt": 0,
+        "interaction_count": 0,
+        "auto_decision_count": 0,
+        "last_seq": 0,
+        "last_audit_seq": 0,
+        "version": 0,
+        "recovery_state": RecoveryState.NONE.value,
+        "created_at": now,
+        "updated_at": now,
+        "accepted_ttl_sec": run_input.accepted_ttl_sec,
+        "stall_after_sec": run_input.stall_after_sec,
+        **columns_of(accepted, Patience(run_input.accepted_ttl_sec, run_input.stall_after_sec)),
+    }
+    if not _ADD_RUN(connection, row):  # the other writer was faster by a moment
         _matches_existing(connection, registration)
         return False
-    run = LockedRun.load(connection, registration.run_id)
+    run = LockedRun.created(connection, row)
     started = ConversationStarted(
         prompt=run_input.prompt,
         mode=run_input.mode,

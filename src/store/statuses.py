@@ -1,6 +1,7 @@
 """The truthful status as the store keeps it: columns of the run, written with the fact that moves them."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from sqlalchemy import Connection, RowMapping, bindparam, update
 
@@ -33,11 +34,15 @@ FACT_OF = {
 }
 
 
-def standing_of(run: RowMapping) -> Standing:
+RunRow = Mapping[str, Any] | RowMapping
+"""Columns of a run by their names."""
+
+
+def standing_of(run: RunRow) -> Standing:
     return Standing(Status(run["status"]), Reason(run["status_reason"]), run["status_since"], run["last_activity_at"])
 
 
-def patience_of(run: RowMapping) -> Patience:
+def patience_of(run: RunRow) -> Patience:
     return Patience(run["accepted_ttl_sec"], run["stall_after_sec"])
 
 

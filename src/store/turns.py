@@ -62,9 +62,11 @@ def open_turn(
 
     With `restarted_at`, a run that was queued before that moment is refused: the orchestrator was down since.
     """
-    if new is not None:
+    run = LockedRun.find(connection, run_id)
+    if new is not None and (run is None or run.execution_id != new.execution_id):
         register(connection, new)
-    run = LockedRun.load(connection, run_id)
+        run = None
+    run = run or LockedRun.load(connection, run_id)
     if run.is_open(attempt) and run.turn_owner != owner:
         raise TurnOwned(f"Turn {attempt} of run '{run_id}' was opened by another worker.", owner=run.turn_owner)
     was_queued = run.state is State.QUEUED
@@ -88,7 +90,7 @@ def open_turn(
     return TurnContext(
         run_id=run_id,
         attempt=attempt,
-        input=run.input,
+        input=run.input(),
         question=last.question if last else None,
         resolution=last.resolution if last else None,
         handle=orjson.loads(handle) if handle else None,
@@ -188,7 +190,7 @@ def _ask(connection: Connection, run: LockedRun, question: OpenQuestion, closing
         connection,
         {
             "request_id": run.run_id,
-            "effective_session_timeout_sec": run.input.session_timeout_sec,
+            "effective_session_timeout_sec": run.input().session_timeout_sec,
             "session_handle_json": handle,
             "updated_at": iso(run.now),
         },
