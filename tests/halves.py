@@ -6,7 +6,7 @@ from temporalio.client import WorkflowHandle
 from temporalio.worker import Worker
 
 from tests.world import World, until
-from turnwise.activities import Presence, Publishing, Turns
+from turnwise.activities import Presence, Publishing, Slots, Turns
 from turnwise.client import Run
 from turnwise.tools import Tools, ToolServers
 from turnwise.tools.builtin import builtin_tools
@@ -19,7 +19,7 @@ def deciding(world: World) -> Worker:
         world.temporal,
         task_queue=world.task_queue,
         workflows=[RunWorkflow],
-        activities=[Publishing(world.store).close_turn],
+        activities=[Publishing(world.store, Slots(1)).close_turn],
         no_remote_activities=True,
     )
 
@@ -29,7 +29,7 @@ def acting(world: World) -> Worker:
     presence = Presence(world.store, world.task_queue)
     presence.settled.set()
     tools = Tools(builtin_tools(), ToolServers())
-    turns = Turns(world.store, world.engines, tools, world.temporal, presence)
+    turns = Turns(world.store, world.engines, tools, world.temporal, presence, Slots(1))
     return Worker(world.temporal, task_queue=world.task_queue, activities=[turns.run_turn])
 
 

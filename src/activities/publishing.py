@@ -4,6 +4,7 @@ from pydantic import BaseModel, Field
 from temporalio import activity
 
 from turnwise.activities.refusals import refusal
+from turnwise.activities.slots import Slots
 from turnwise.errors import RunIdTaken, RunInputInvalid, SessionNotFound
 from turnwise.fcmp.events import DiagnosticWarning, ErrorInfo
 from turnwise.store import Store
@@ -51,11 +52,14 @@ class QuestionRequest(BaseModel):
 
 class Resolved(BaseModel):
     resolution: Resolution | None = Field(discriminator="resolution_mode")
+    next_turn_starts_at_once: bool = False
+    """As far as this worker can tell: it has a slot free for it."""
 
 
 class Publishing:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, slots: Slots) -> None:
         self._store = store
+        self._slots = slots
 
     @activity.defn
     async def register(self, registration: Registration) -> None:
@@ -66,7 +70,10 @@ class Publishing:
 
     @activity.defn
     async def resolve(self, request: ResolveRequest) -> Resolved:
-        return Resolved(resolution=await self._store.resolve(request.run_id, request.resolution))
+        resolution = await self._store.resolve(request.run_id, request.resolution)
+        return Resolved(
+            resolution=resolution, next_turn_starts_at_once=resolution is not None and self._slots.promise()
+        )
 
     @activity.defn
     async def close_turn(self, closing: TurnClosing) -> None:

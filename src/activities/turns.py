@@ -16,6 +16,7 @@ from turnwise import errors
 from turnwise.activities.live_turn import LiveTurn
 from turnwise.activities.presence import Presence
 from turnwise.activities.refusals import refusal
+from turnwise.activities.slots import Slots
 from turnwise.activities.writer import TurnWriter
 from turnwise.engines import Engines
 from turnwise.engines.protocol import Ask, Done, Fail
@@ -57,8 +58,11 @@ class TurnRef(BaseModel):
 
 
 class Turns:
-    def __init__(self, store: Store, engines: Engines, tools: Tools, client: Client, presence: Presence) -> None:
+    def __init__(
+        self, store: Store, engines: Engines, tools: Tools, client: Client, presence: Presence, slots: Slots
+    ) -> None:
         self._store = store
+        self._slots = slots
         self._engines = engines
         self._tools = tools
         self._client = client
@@ -69,6 +73,10 @@ class Turns:
 
     @activity.defn
     async def run_turn(self, ref: TurnRef) -> TurnResult:
+        with self._slots.taken():
+            return await self._run_turn(ref)
+
+    async def _run_turn(self, ref: TurnRef) -> TurnResult:
         async with _alongside(_heartbeat(), self._announce(ref)):
             try:
                 if ref.key in self._ended:

@@ -11,7 +11,7 @@ from temporalio.common import WorkerDeploymentVersion
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Worker, WorkerDeploymentConfig
 
-from turnwise.activities import Presence, Publishing, Sessions, Sweep, Turns
+from turnwise.activities import Presence, Publishing, Sessions, Slots, Sweep, Turns
 from turnwise.engines import Engines
 from turnwise.errors import SetupError
 from turnwise.store import Store
@@ -43,8 +43,9 @@ def build_worker(
         presence = Presence(store, task_queue)
         presence.settled.set()
     tools = tools or Tools(builtin_tools(), ToolServers())
-    turns = Turns(store, engines, tools, client, presence)
-    publishing = Publishing(store)
+    slots = Slots(max_turns)
+    turns = Turns(store, engines, tools, client, presence, slots)
+    publishing = Publishing(store, slots)
     sessions = Sessions(store, tools)
     sweep = Sweep(store, engines, client)
     return Worker(

@@ -15,6 +15,7 @@ from turnwise.activities.publishing import (
     Publishing,
     QuestionRequest,
     ReconcileRequest,
+    Resolved,
     ResolveRequest,
     WarnRequest,
 )
@@ -49,10 +50,9 @@ class Outbox:
     def registration(self, run_input: RunInput) -> Registration:
         return Registration(run_id=self._run_id, execution_id=workflow.info().first_execution_run_id, input=run_input)
 
-    async def resolve(self, resolution: Resolution) -> Resolution | None:
-        """What was committed: this resolution, unless an earlier one was, or the run had ended."""
-        request = ResolveRequest(run_id=self._run_id, resolution=resolution)
-        return (await self._done(_local(Publishing.resolve, request))).resolution
+    async def resolve(self, resolution: Resolution) -> Resolved:
+        """With what was committed: this resolution, unless an earlier one was, or the run had ended."""
+        return await self._done(_local(Publishing.resolve, ResolveRequest(run_id=self._run_id, resolution=resolution)))
 
     async def close_turn(self, closing: TurnClosing) -> None:
         await self._done(_local(Publishing.close_turn, closing))

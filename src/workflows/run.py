@@ -64,6 +64,7 @@ class RunWorkflow:
         self._registered = carried is not None or self._input.registered
         self._publishing = False
         self._resolving = False
+        self._starts_at_once = False
         self._canceling = False
         self._message_id: str | None = None
         self._error: ErrorInfo | None = None
@@ -106,7 +107,9 @@ class RunWorkflow:
 
     async def _take_turn(self) -> None:
         self._attempt += 1
-        self._show()
+        show = self._visibility.describe if self._starts_at_once else self._visibility.show
+        show(self._state, self._attempt, self._question)
+        self._starts_at_once = False
         turn = workflow.start_activity_method(
             Turns.run_turn,
             TurnRef(
@@ -150,13 +153,13 @@ class RunWorkflow:
         await self._outbox.abandon_turn(self._attempt, warning)
 
     async def _wait(self) -> None:
-        self._show()
         question = self._question
         assert question is not None
         remaining = datetime.fromisoformat(question.deadline) - workflow.now()
         timeout = None if self._deadline_reported else max(remaining, timedelta(0))
         try:
             if timeout != timedelta(0):
+                self._show()
                 await workflow.wait_condition(
                     lambda: self._state is not State.WAITING_USER and not self._is_busy(),
                     timeout=timeout,
@@ -326,7 +329,9 @@ class RunWorkflow:
         if self._publishing:
             await workflow.wait_condition(lambda: not self._publishing)
         self._publishing = True
-        committed = await self._outbox.resolve(resolution)
+        resolved = await self._outbox.resolve(resolution)
+        committed = resolved.resolution
+        self._starts_at_once = resolved.next_turn_starts_at_once
         self._publishing = self._resolving = False
         if committed is None:
             self._canceling = True

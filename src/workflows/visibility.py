@@ -38,6 +38,10 @@ class Visibility:
 
     def show(self, state: State, attempt: int, question: OpenQuestion | None) -> None:
         self._upsert(state)
+        self.describe(state, attempt, question)
+
+    def describe(self, state: State, attempt: int, question: OpenQuestion | None) -> None:
+        """Of a state that is over before a list of runs could show it: an upsert costs the server as much as a turn."""
         lines = [f"**{state.value}** · turn {attempt}"]
         if state is State.WAITING_USER and question is not None:
             lines += [
