@@ -74,7 +74,7 @@ class Presence:
     async def _beat(self) -> None:
         while True:
             try:
-                alive = await self._store.beat(self.worker_id)
+                alive = await self._store.beat(self.worker_id, self._task_queue)
             except Unavailable as error:
                 log.warning("worker.beat_missed", reason=error.message)
             else:

@@ -36,18 +36,20 @@ def serve(connection: Connection, worker_id: str, task_queue: str, silent: Mappi
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('turnwise.restart'))"))
     others = serving(connection, task_queue, but=worker_id)
-    alone = all(silent.get(other) == beats for other, beats in others.items())
+    dead = [other for other, beats in others.items() if silent.get(other) == beats]
     of_queue = (workers.c.task_queue == task_queue) & (workers.c.worker_id != worker_id) & workers.c.serving.is_(True)
     had_any = connection.execute(select(func.count()).select_from(workers).where(of_queue)).scalar_one() > 0
-    if alone:
-        connection.execute(delete(workers).where(of_queue))
+    connection.execute(delete(workers).where(of_queue, workers.c.left.is_(True) | workers.c.worker_id.in_(dead)))
     connection.execute(update(workers).where(workers.c.worker_id == worker_id).values(serving=True))
-    return alone and had_any
+    return had_any and len(dead) == len(others)
 
 
-def beat(connection: Connection, worker_id: str) -> Mapping[str, int]:
+def beat(connection: Connection, worker_id: str, task_queue: str) -> Mapping[str, int]:
     """Says that this worker lives; returns the beats of all that have not left in order."""
-    connection.execute(_BEAT, {"id": worker_id})
+    if connection.execute(_BEAT, {"id": worker_id}).rowcount == 0:
+        # It was paused for so long that others took it for dead; now it serves again, and they must know.
+        row = {"worker_id": worker_id, "task_queue": task_queue, "beats": 1, "serving": True, "left": False}
+        connection.execute(insert(workers).values(row))
     return {row.worker_id: row.beats for row in connection.execute(_BEATS)}
 
 

@@ -122,8 +122,8 @@ class Store:
     async def serve(self, worker_id: str, task_queue: str, silent: Mapping[str, int]) -> bool:
         return await self._database.write(lambda c: restarts.serve(c, worker_id, task_queue, silent))
 
-    async def beat(self, worker_id: str) -> Mapping[str, int]:
-        return await self._database.write(lambda c: restarts.beat(c, worker_id))
+    async def beat(self, worker_id: str, task_queue: str) -> Mapping[str, int]:
+        return await self._database.write(lambda c: restarts.beat(c, worker_id, task_queue))
 
     async def leave(self, worker_id: str) -> None:
         await self._database.write(lambda c: restarts.leave(c, worker_id))
