@@ -7,17 +7,30 @@ from typing import Self
 from pydantic import JsonValue
 
 from turnwise.errors import RUN_CANCELED
-from turnwise.fcmp.events import AutoDecided, ErrorInfo, EventData, FcmpEvent, MessageFinal, ReplyAccepted
+from turnwise.fcmp.events import (
+    AutoDecided,
+    DiagnosticWarning,
+    ErrorInfo,
+    EventData,
+    EventType,
+    FcmpEvent,
+    MessageFinal,
+    ReplyAccepted,
+)
 from turnwise.fcmp.jsonvalue import JsonObject
 from turnwise.fcmp.questions import Kind, OpenQuestion, Policy
 from turnwise.runs import RunInput
 from turnwise.statechart import Event
 from turnwise.store import Store
-from turnwise.store.records import LiveMessage, Output, Resolution, TurnClosing, TurnContext
+from turnwise.store.records import LiveMessage, Output, Resolution, RunView, TurnClosing, TurnContext
 from turnwise.store.registration import Registration
 
 INSTANT = "2026-01-02T03:04:05.678901Z"
 CANCELED = ErrorInfo(code=RUN_CANCELED, message="The run was canceled.")
+BROKEN = ErrorInfo(code="TURN_FAILED", message="It broke.")
+AWKWARD = "NUL \0, a flag 🇺🇳, a family 👨‍👩‍👧‍👦, \u202eright to left, \ufffe, 'quotes\", back\\slash and \r\n lines"
+HALF_A_CHARACTER = "\ud83d"
+WARNING = DiagnosticWarning(code="SESSION_TIMEOUT_ELAPSED", message="Still waiting.")
 
 
 def open_question(interaction_id: int = 1, **fields: JsonValue) -> OpenQuestion:
@@ -33,8 +46,25 @@ def decision(interaction_id: int = 1) -> AutoDecided:
     return AutoDecided(interaction_id=interaction_id, policy=Policy.ENGINE_JUDGEMENT, decided_at=INSTANT, response=None)
 
 
+def message(ordinal: int, text: str = "Hello") -> Output:
+    return Output(ordinal=ordinal, data=MessageFinal(message_id=f"m{ordinal}", text=text))
+
+
+def texts(log: list[FcmpEvent]) -> list[JsonValue]:
+    return [event.data["text"] for event in log if event.type == EventType.MESSAGE_FINAL]
+
+
 async def log_of(store: Store, run_id: str) -> list[FcmpEvent]:
     return [FcmpEvent.model_validate_json(event.body) for event in await store.events(run_id)]
+
+
+Everything = tuple[RunView, list[FcmpEvent], list[JsonObject]]
+
+
+async def everything(store: Store, run_id: str) -> Everything:
+    """All that a reader can see of a run."""
+    trail = [record.model_dump(mode="json") for record in await store.audit(run_id)]
+    return await store.run(run_id), await log_of(store, run_id), trail
 
 
 @dataclass
