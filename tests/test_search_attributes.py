@@ -69,7 +69,7 @@ async def test_processes_that_start_in_the_same_moment_register_it_once(bare: Cl
     assert await found(bare, State.QUEUED) == 0
 
 
-async def test_only_what_is_missing_is_registered(bare: Client) -> None:
+async def test_what_is_there_already_stays_as_it_is(bare: Client) -> None:
     others = {"TheirOwn": IndexedValueType.INDEXED_VALUE_TYPE_INT, RUN_STATE.name: KEYWORD}
     add = AddSearchAttributesRequest(namespace=bare.namespace, search_attributes=others)
     await bare.operator_service.add_search_attributes(add)
