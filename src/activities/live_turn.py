@@ -10,9 +10,10 @@ from collections.abc import Coroutine
 
 from turnwise.activities.writer import TurnWriter
 from turnwise.cancellation import uninterrupted
-from turnwise.fcmp.events import OutputStatus
+from turnwise.errors import ProtocolSchemaViolation
+from turnwise.fcmp.events import ErrorInfo, OutputStatus
 from turnwise.fcmp.jsonvalue import json_bytes
-from turnwise.store.records import Asked, Succeeded, TurnEnding, TurnResult
+from turnwise.store.records import Asked, Failed, Succeeded, TurnEnding, TurnResult
 
 STOP_GRACE_SEC = 10.0
 INLINE_MAX_BYTES = 16 * 1024
@@ -51,7 +52,10 @@ class LiveTurn:
     async def _to_the_end(self) -> TurnResult:
         await self._over.wait()
         stopped = self._stopped_as if not self._playing.done() or self._playing.cancelled() else None
-        return await self._finished(TurnResult(ending=stopped) if stopped else self._playing.result())
+        try:
+            return await self._finished(TurnResult(ending=stopped) if stopped else self._playing.result())
+        except ProtocolSchemaViolation as error:  # of the last words of the engine, which nobody will be able to read
+            return TurnResult(ending=Failed(error=ErrorInfo(code=error.code, message=error.message)))
 
     async def _finished(self, result: TurnResult) -> TurnResult:
         """Writes the rest, and makes the result small enough for Temporal's history."""

@@ -41,9 +41,10 @@ class Presence:
     @contextlib.asynccontextmanager
     async def shown(self, on_restart: Callable[[str], Awaitable[None]]) -> AsyncIterator[None]:
         """Beats until the block ends; calls `on_restart` with the moment of it, should this start be one."""
+        came_up = iso(datetime.now(UTC))
         silent = await self._store.join(self.worker_id, self._task_queue)
         beating = asyncio.create_task(self._beat())
-        settling = asyncio.create_task(self._settle(silent, on_restart))
+        settling = asyncio.create_task(self._settle(came_up, silent, on_restart))
         try:
             yield
         finally:
@@ -58,25 +59,35 @@ class Presence:
         seen = self._seen.get(worker_id)
         return seen is None or self._beats - seen[1] >= SILENT_BEATS
 
-    async def _settle(self, silent: Mapping[str, int], on_restart: Callable[[str], Awaitable[None]]) -> None:
+    async def _settle(
+        self, came_up: str, silent: Mapping[str, int], on_restart: Callable[[str], Awaitable[None]]
+    ) -> None:
         if silent:
             # Killed workers leave their last beat behind; only time tells them from living ones.
             async with self._beaten:
                 await self._beaten.wait_for(lambda: self._beats > SILENT_BEATS)
-        now = iso(datetime.now(UTC))
-        if await self._store.serve(self.worker_id, self._task_queue, silent):
-            self.restarted_at = now
+        if await self._serve(silent):
+            self.restarted_at = came_up  # since then it has taken messages: what they changed was not interrupted
             log.warning("worker.restarted", task_queue=self._task_queue, recovery=self.recovery.value)
         self.settled.set()
         if self.restarted_at is not None:
-            await on_restart(now)
+            await on_restart(self.restarted_at)
+
+    async def _serve(self, silent: Mapping[str, int]) -> bool:
+        """Until the database has an answer: no turn begins before."""
+        while True:
+            try:
+                return await self._store.serve(self.worker_id, self._task_queue, silent)
+            except Exception as error:
+                log.warning("worker.not_settled", reason=str(error))
+                await asyncio.sleep(BEAT_SEC)
 
     async def _beat(self) -> None:
         while True:
             try:
                 alive = await self._store.beat(self.worker_id, self._task_queue)
-            except Unavailable as error:
-                log.warning("worker.beat_missed", reason=error.message)
+            except Exception as error:  # whatever it is, to fall silent would be worse
+                log.warning("worker.beat_missed", reason=str(error))
             else:
                 async with self._beaten:
                     self._observe(alive)

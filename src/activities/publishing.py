@@ -3,9 +3,7 @@
 from pydantic import BaseModel, Field
 from temporalio import activity
 
-from turnwise.activities.refusals import refusal
 from turnwise.activities.slots import Slots
-from turnwise.errors import RunIdTaken, RunInputInvalid, SessionNotFound
 from turnwise.fcmp.events import DiagnosticWarning, ErrorInfo
 from turnwise.store import Store
 from turnwise.store.records import Resolution, TurnClosing
@@ -63,17 +61,13 @@ class Publishing:
 
     @activity.defn
     async def register(self, registration: Registration) -> None:
-        try:
-            await self._store.register(registration)
-        except (RunIdTaken, RunInputInvalid, SessionNotFound) as error:
-            raise refusal(error) from error
+        await self._store.register(registration)
 
     @activity.defn
     async def resolve(self, request: ResolveRequest) -> Resolved:
         resolution = await self._store.resolve(request.run_id, request.resolution)
-        return Resolved(
-            resolution=resolution, next_turn_starts_at_once=resolution is not None and self._slots.promise()
-        )
+        at_once = resolution is not None and self._slots.promise(request.run_id)
+        return Resolved(resolution=resolution, next_turn_starts_at_once=at_once)
 
     @activity.defn
     async def close_turn(self, closing: TurnClosing) -> None:

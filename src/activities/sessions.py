@@ -4,30 +4,23 @@ import orjson
 from pydantic import BaseModel
 from temporalio import activity
 
-from turnwise.activities.refusals import refusal
 from turnwise.descriptors import ToolRequest
-from turnwise.errors import (
-    EntriesInvalid,
-    SessionClosed,
-    SessionIdTaken,
-    ToolLimitReached,
-    ToolNameTaken,
-    ToolServerUnavailable,
-    ToolUnknown,
-    ToolUnusable,
-)
 from turnwise.sessions import Cleared, ItemEnd, StoredItem, parse_entries
 from turnwise.store import Store
 from turnwise.store.session_items import NewItem
 from turnwise.store.sessions import SessionRegistration
 from turnwise.tools import Tools
 
-_TOOL_REFUSALS = (ToolUnknown, ToolUnusable, ToolNameTaken, ToolLimitReached, ToolServerUnavailable)
-
 
 class EndRequest(BaseModel):
     session_id: str
     ends: list[ItemEnd]
+
+
+class LostRequest(BaseModel):
+    session_id: str
+    known: list[str]
+    """The prompts that the session's workflow knows."""
 
 
 class ClearRequest(BaseModel):
@@ -58,21 +51,19 @@ class Sessions:
 
     @activity.defn
     async def register_session(self, registration: SessionRegistration) -> None:
-        try:
-            await self._store.sessions.create(registration)
-        except SessionIdTaken as error:
-            raise refusal(error) from error
+        await self._store.sessions.create(registration)
 
     @activity.defn
     async def add_item(self, item: NewItem) -> StoredItem:
-        try:
-            return await self._store.sessions.add_item(item)
-        except SessionClosed as error:
-            raise refusal(error) from error
+        return await self._store.sessions.add_item(item)
 
     @activity.defn
     async def end_items(self, request: EndRequest) -> None:
         await self._store.sessions.end_items(request.session_id, request.ends)
+
+    @activity.defn
+    async def end_lost_items(self, request: LostRequest) -> None:
+        await self._store.sessions.end_lost_items(request.session_id, request.known)
 
     @activity.defn
     async def clear_pending(self, request: ClearRequest) -> Cleared:
@@ -80,11 +71,8 @@ class Sessions:
 
     @activity.defn
     async def replace_transcript(self, request: ResumeRequest) -> None:
-        try:
-            entries = parse_entries(orjson.loads(await self._store.blob(request.entries_ref)))
-            await self._store.sessions.replace_transcript(request.session_id, entries)
-        except (EntriesInvalid, SessionClosed) as error:
-            raise refusal(error) from error
+        entries = parse_entries(orjson.loads(await self._store.blob(request.entries_ref)))
+        await self._store.sessions.replace_transcript(request.session_id, entries)
 
     @activity.defn
     async def close_session(self, session_id: str) -> None:
@@ -93,10 +81,7 @@ class Sessions:
     @activity.defn
     async def register_tools(self, request: RegisterToolRequest) -> RegisteredTools:
         """Asks where the tool lives what it is: only a worker knows its functions and its servers."""
-        try:
-            offered = await self._tools.describe(request.tool)
-            whole_server = request.tool.server if request.tool.name is None else None
-            bindings = await self._store.sessions.register_tools(request.session_id, offered, whole_server)
-        except (*_TOOL_REFUSALS, SessionClosed) as error:
-            raise refusal(error) from error
+        offered = await self._tools.describe(request.tool)
+        whole_server = request.tool.server if request.tool.name is None else None
+        bindings = await self._store.sessions.register_tools(request.session_id, offered, whole_server)
         return RegisteredTools(names=[binding.descriptor.name for binding in bindings])

@@ -2,7 +2,6 @@
 
 import contextlib
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 
 PROMISED_SEC = 1.0
@@ -14,25 +13,24 @@ class Slots:
         self._limit = limit
         self._clock = clock
         self._taken = 0
-        self._promised_until: deque[float] = deque()
+        self._promised_until: dict[str, float] = {}
+        """By run, in the order of the promises."""
 
     @contextlib.contextmanager
-    def taken(self) -> Iterator[None]:
-        """By a turn, until the block ends."""
-        if self._promised_until:
-            self._promised_until.popleft()
+    def taken(self, run_id: str) -> Iterator[None]:
+        """By a turn of this run, until the block ends."""
+        self._promised_until.pop(run_id, None)
         self._taken += 1
         try:
             yield
         finally:
             self._taken -= 1
 
-    def promise(self) -> bool:
+    def promise(self, run_id: str) -> bool:
         """Whether a turn that is scheduled now will find a slot, which is then not promised to another."""
         now = self._clock()
-        while self._promised_until and self._promised_until[0] < now:
-            self._promised_until.popleft()
+        self._promised_until = {run: until for run, until in self._promised_until.items() if until >= now}
         if self._taken + len(self._promised_until) >= self._limit:
             return False
-        self._promised_until.append(now + PROMISED_SEC)
+        self._promised_until[run_id] = now + PROMISED_SEC
         return True

@@ -11,7 +11,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from turnwise import errors
 from turnwise.engines import Engines
 from turnwise.errors import EngineUnknown
-from turnwise.fcmp.events import ErrorInfo
+from turnwise.fcmp.events import ErrorInfo, ReplyAccepted
 from turnwise.statechart import State
 from turnwise.store import Store
 from turnwise.store.restarts import Unsettled
@@ -28,7 +28,8 @@ class Restart(BaseModel):
 
 class PageRequest(BaseModel):
     restart: Restart
-    after_run: str
+    after: str
+    """The id of the last run or session of the page before."""
 
 
 class PageReport(BaseModel):
@@ -36,7 +37,7 @@ class PageReport(BaseModel):
     failed: int = 0
     orphaned: int = 0
     """Runs whose workflow is gone: nobody would ever have ended them."""
-    last_run: str | None = None
+    last: str | None = None
     """None when there is no further page."""
 
 
@@ -58,16 +59,42 @@ class Sweep:
     @activity.defn
     async def check_page(self, request: PageRequest) -> PageReport:
         report = PageReport()
-        page = await self._store.unsettled(request.restart.restarted_at, request.after_run, PAGE)
+        task_queue = activity.info().task_queue
+        page = await self._store.unsettled(task_queue, request.restart.restarted_at, request.after, PAGE)
         for run in page:
             activity.heartbeat(run.run_id)
             if run.state is State.WAITING_USER:
                 await self._check_waiting(run, request.restart, report)
             elif await self._is_orphan(run):
                 await self._fail_orphan(run, report)
+            elif run.reply is not None:
+                await self._remind(run, run.reply)
             await asyncio.sleep(1 / PER_SECOND)
-        report.last_run = page[-1].run_id if len(page) == PAGE else None
+        report.last = page[-1].run_id if len(page) == PAGE else None
         return report
+
+    @activity.defn
+    async def check_sessions(self, request: PageRequest) -> PageReport:
+        """Lets sessions settle what may not have reached their workflows."""
+        report = PageReport()
+        task_queue = activity.info().task_queue
+        page = await self._store.unsure_sessions(task_queue, request.restart.restarted_at, request.after, PAGE)
+        for session_id in page:
+            activity.heartbeat(session_id)
+            try:
+                await self._client.get_workflow_handle(session_id).signal("restarted")
+            except RPCError as error:
+                if error.status is not RPCStatusCode.NOT_FOUND:
+                    raise
+                await self._store.sessions.close(session_id)
+            await asyncio.sleep(1 / PER_SECOND)
+        report.last = page[-1] if len(page) == PAGE else None
+        return report
+
+    async def _remind(self, run: Unsettled, reply: ReplyAccepted) -> None:
+        """A reply that was published counts, even if all went down before the workflow could note it."""
+        message = {"interaction_id": reply.interaction_id, "response": reply.response, "reply_id": reply.reply_id}
+        await self._client.get_workflow_handle(run.run_id).signal("reply", message)
 
     async def _check_waiting(self, run: Unsettled, restart: Restart, report: PageReport) -> None:
         problem = await self._problem(run)

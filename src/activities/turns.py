@@ -15,7 +15,7 @@ from temporalio.service import RPCError
 from turnwise import errors
 from turnwise.activities.live_turn import LiveTurn
 from turnwise.activities.presence import Presence
-from turnwise.activities.refusals import refusal
+from turnwise.activities.reports import Reports, TurnKey
 from turnwise.activities.slots import Slots
 from turnwise.activities.writer import TurnWriter
 from turnwise.engines import Engines
@@ -40,8 +40,6 @@ ANNOUNCE_AFTER_SEC = 0.2
 """A turn that ends sooner tells its workflow only once, when it ends: one workflow task less."""
 FORGOTTEN_SEC = 60.0
 MAX_ERROR_LENGTH = 1000
-
-TurnKey = tuple[str, int]
 
 log = structlog.get_logger()
 
@@ -68,19 +66,19 @@ class Turns:
         self._client = client
         self._presence = presence
         self._live: dict[TurnKey, LiveTurn] = {}
-        self._ended: dict[TurnKey, str] = {}
-        """Reports, kept for a while as JSON, which is small: should one be lost, Temporal asks for it again."""
+        self._reports = Reports(store)
+        self._abandoning: dict[TurnKey, asyncio.Task[None]] = {}
 
     @activity.defn
     async def run_turn(self, ref: TurnRef) -> TurnResult:
-        with self._slots.taken():
+        with self._slots.taken(ref.run_id):
             return await self._run_turn(ref)
 
     async def _run_turn(self, ref: TurnRef) -> TurnResult:
         async with _alongside(_heartbeat(), self._announce(ref)):
             try:
-                if ref.key in self._ended:
-                    return TurnResult.model_validate_json(self._ended[ref.key])
+                if (report := self._reports.find(ref.key)) is not None:
+                    return report
                 turn = self._live.get(ref.key) or await self._open(ref)
                 return await self._followed(ref, turn)
             except TurnInterrupted as error:
@@ -89,8 +87,6 @@ class Turns:
                 if not self._presence.has_died(str(error.details["owner"])):
                     raise  # it lives, elsewhere; Temporal will ask again
                 return self._interrupted("The worker that ran the turn is gone.")
-            except TurnFenced as error:
-                raise refusal(error) from error
 
     async def _open(self, ref: TurnRef) -> LiveTurn:
         await self._presence.settled.wait()
@@ -109,11 +105,14 @@ class Turns:
     async def _followed(self, ref: TurnRef, turn: LiveTurn) -> TurnResult:
         try:
             result = await turn.result()
+        except TurnFenced:
+            self._live.pop(ref.key, None)
+            raise
         except asyncio.CancelledError:
             details = activity.cancellation_details()
             if details is not None and (details.not_found or details.timed_out):
                 # The server lost sight of us, or the workflow is gone. If it still wants the turn, it asks again soon.
-                _after(FORGOTTEN_SEC, self._forget, ref.key)
+                _after(FORGOTTEN_SEC, self._abandon, ref.key)
                 raise
             wanted = details is not None and details.cancel_requested
             interrupted = self._interrupted("The worker stopped before the turn could finish.")
@@ -121,17 +120,27 @@ class Turns:
             if isinstance(result.ending, Interrupted):
                 result = interrupted
         self._store.observer.turn_ended(time.monotonic() - turn.started)
-        self._live.pop(ref.key, None)
-        self._ended[ref.key] = result.model_dump_json()
-        _after(FORGOTTEN_SEC, self._ended.pop, ref.key)
+        self._report(ref.key, result)
         return result
 
-    def _forget(self, key: TurnKey) -> None:
+    def _report(self, key: TurnKey, result: TurnResult) -> None:
+        self._live.pop(key, None)
+        self._reports.keep(key, result)
+
+    def _abandon(self, key: TurnKey) -> None:
         turn = self._live.get(key)
         if turn is not None and turn.watchers == 0:
-            del self._live[key]
-            stopping = asyncio.ensure_future(turn.stop(Canceled()))
-            stopping.add_done_callback(lambda done: done.cancelled() or done.exception())
+            self._abandoning[key] = asyncio.ensure_future(self._stop_abandoned(key, turn))
+
+    async def _stop_abandoned(self, key: TurnKey, turn: LiveTurn) -> None:
+        interrupted = self._interrupted("The worker lost its connection to Temporal for too long.")
+        try:
+            result = await turn.stop(interrupted.ending)
+            self._report(key, interrupted if isinstance(result.ending, Interrupted) else result)
+        except TurnFenced:
+            self._live.pop(key, None)
+        finally:
+            del self._abandoning[key]
 
     def _interrupted(self, message: str) -> TurnResult:
         error = ErrorInfo(code=errors.ORCHESTRATOR_RESTART_INTERRUPTED, message=message)

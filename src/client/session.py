@@ -1,5 +1,7 @@
 """A session: a conversation of many prompts, which it executes one at a time."""
 
+import asyncio
+import time
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
@@ -50,6 +52,7 @@ from turnwise.store.watching import Frame
 TOOLS_TIMEOUT = timedelta(seconds=70)
 SETTLING_SEC = 5.0
 """How long a session that is just about to be free, or closed, is waited for."""
+ASK_AGAIN_SEC = 0.05
 PAGE = 1000
 
 
@@ -116,7 +119,7 @@ class AgentSession:
         except ValidationError as error:
             raise PromptMalformed(first_fault(error)) from error
         known = await self._store.sessions.item(self.id, request.prompt_id) if prompt_id else None
-        if known is not None:
+        if known is not None and known.state is not None:
             return PromptReceipt.of(self.id, known)
         return await self._accepted(await self._by_reference(request))
 
@@ -238,6 +241,7 @@ class AgentSession:
         if request.source is not None or request.streaming_behavior is not StreamingBehavior.REJECT:
             # Who has seen a prompt fail or be canceled is not queued behind it, to fail with it.
             await self._settled()
+        give_up_at = time.monotonic() + SETTLING_SEC
         while True:
             try:
                 return await self._updates.send(
@@ -245,8 +249,9 @@ class AgentSession:
                 )
             except PromptAlreadyRunning:
                 # Who has just seen the run's end must not be refused because the session has not.
-                if not await self._is_about_to_be_free():
+                if time.monotonic() > give_up_at or not await self._is_about_to_be_free():
                     raise
+                await asyncio.sleep(ASK_AGAIN_SEC)
             except Unavailable as error:
                 message = f"{error.message} Send the prompt again with the same prompt_id."
                 raise Unavailable(message, prompt_id=request.prompt_id) from error

@@ -57,6 +57,7 @@ class Starter:
             execution_id=handle.first_execution_run_id or "",
             input=run_input,
             request_digest=digest,
+            task_queue=self._task_queue,
         )
         await self._store.register(registration)
 
@@ -84,6 +85,7 @@ class Starter:
             execution_id=handle.first_execution_run_id or "",
             input=session_input,
             request_digest=digest,
+            task_queue=self._task_queue,
         )
         await self._store.sessions.create(registration)
 

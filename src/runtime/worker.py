@@ -12,6 +12,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Worker, WorkerDeploymentConfig
 
 from turnwise.activities import Presence, Publishing, Sessions, Slots, Sweep, Turns
+from turnwise.activities.refusals import Refusals
 from turnwise.engines import Engines
 from turnwise.errors import SetupError
 from turnwise.store import Store
@@ -66,12 +67,15 @@ def build_worker(
             sessions.register_session,
             sessions.add_item,
             sessions.end_items,
+            sessions.end_lost_items,
             sessions.clear_pending,
             sessions.replace_transcript,
             sessions.close_session,
             sessions.register_tools,
             sweep.check_page,
+            sweep.check_sessions,
         ],
+        interceptors=[Refusals()],
         deployment_config=BUILD,
         max_cached_workflows=CACHED_WORKFLOWS,
         max_concurrent_activities=max_turns,

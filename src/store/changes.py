@@ -40,7 +40,9 @@ class Subscription:
 
     def wake(self, news: Glance | None) -> None:
         """With the news themselves when they come from this process; without when only their existence is known."""
-        if news is None or len(self._news) >= MAX_UNREAD:
+        if news is not None and self._news and news.only_extends(self._news[-1]):
+            self._news[-1] = news
+        elif news is None or len(self._news) >= MAX_UNREAD:
             self._must_look = True
         else:
             self._news.append(news)

@@ -8,9 +8,9 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection, DBAPICursor
@@ -25,9 +25,16 @@ SQLITE_BUSY_TIMEOUT_MS = 10_000
 SQLITE_RETRY_SEC = 0.01
 SQLITE_READERS = 4
 POSTGRES_CONNECTIONS = 10
-CONNECT_TIMEOUT_SEC = 5
-ABANDON_IDLE = "-c idle_in_transaction_session_timeout=5000"
-"""A process that is paused in the middle of a transaction must not hold its locks for ever."""
+POSTGRES_LIMITS: Mapping[str, Any] = {
+    # A process that is paused in the middle of a transaction must not hold its locks for ever.
+    "options": "-c idle_in_transaction_session_timeout=5000 -c statement_timeout=20000",
+    "connect_timeout": 5,
+    # A server that has vanished with its network must not hold our threads for as long as TCP would.
+    "tcp_user_timeout": 10_000,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+}
 
 
 def parse_url(url: str) -> URL:
@@ -59,7 +66,7 @@ class Database:
                 pool_size=POSTGRES_CONNECTIONS,
                 max_overflow=0,
                 pool_pre_ping=True,
-                connect_args={"connect_timeout": CONNECT_TIMEOUT_SEC, "options": ABANDON_IDLE},
+                connect_args=dict(POSTGRES_LIMITS),
             )
             # Several selects of one read must see one moment.
             self._reader = self._writer.execution_options(isolation_level="REPEATABLE READ")
@@ -76,7 +83,11 @@ class Database:
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         """Runs `work` in one transaction; on an error nothing of it remains."""
-        return await self._on(self._write_threads, self._writer, work)
+        return await self.writing(work)
+
+    def writing(self, work: Callable[[Connection], T]) -> asyncio.Future[T]:
+        """The same as it goes on: it comes to its end even if nobody waits for it any more."""
+        return self._on(self._write_threads, self._writer, work)
 
     async def foreign_commits(self) -> int:
         """A number that changes when another process has written to the same SQLite file; asking takes no lock."""
@@ -100,7 +111,7 @@ class Database:
 
         await asyncio.to_thread(shut_down)
 
-    async def _on(self, threads: ThreadPoolExecutor, engine: Engine, work: Callable[[Connection], T]) -> T:
+    def _on(self, threads: ThreadPoolExecutor, engine: Engine, work: Callable[[Connection], T]) -> asyncio.Future[T]:
         def transaction() -> T:
             try:
                 if not self.is_sqlite:
@@ -114,7 +125,7 @@ class Database:
                     raise
                 raise Unavailable(f"The database cannot be used now: {_reason(error)}") from error
 
-        return await asyncio.get_running_loop().run_in_executor(threads, transaction)
+        return asyncio.get_running_loop().run_in_executor(threads, transaction)
 
     def _kept_connection(self, engine: Engine) -> Connection:
         """Each thread keeps its connection to the file: taking one from the pool costs as much as a transaction."""

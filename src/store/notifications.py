@@ -9,12 +9,13 @@ import psycopg
 from sqlalchemy import URL
 
 from turnwise.errors import Unavailable
+from turnwise.store.database import POSTGRES_LIMITS
 
 
 async def notifications(url: URL, channel: str) -> AsyncGenerator[str, None]:
     conninfo = url.set(drivername="postgresql").render_as_string(hide_password=False)
     try:
-        async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
+        async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True, **POSTGRES_LIMITS) as connection:
             await connection.execute(f"LISTEN {channel}")
             async for notification in connection.notifies():
                 yield notification.payload

@@ -188,3 +188,13 @@ class Glance:
     """Of two of them, the larger is the later one."""
     queue: list[PendingItem] | None = None
     """Of a session: what waits in it; None where nothing was heard of it."""
+
+    def only_extends(self, earlier: "Glance") -> bool:
+        """Whether it tells all that the earlier one does, with more of the same text."""
+        if any(each.events or each.queue is not None or each.over or not each.live for each in (self, earlier)):
+            return False
+        if self.status is None or earlier.status is None or self.status.differs(earlier.status):
+            return False
+        assert self.live is not None
+        assert earlier.live is not None
+        return (self.live.run_id, self.live.message_id) == (earlier.live.run_id, earlier.live.message_id)

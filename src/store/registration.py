@@ -32,6 +32,7 @@ class Registration(BaseModel):
     None as long as a session has only announced the run."""
     input: RunInput
     request_digest: str | None = None
+    task_queue: str | None = None
 
 
 def register(connection: Connection, registration: Registration) -> bool:
@@ -44,6 +45,7 @@ def register(connection: Connection, registration: Registration) -> bool:
     row = {
         "run_id": registration.run_id,
         "execution_id": registration.execution_id,
+        "task_queue": registration.task_queue,
         "session_id": run_input.session_id,
         "prompt_id": run_input.prompt_id,
         "engine": run_input.engine,

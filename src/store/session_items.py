@@ -22,7 +22,7 @@ from turnwise.sessions import (
 )
 from turnwise.statechart import State
 from turnwise.store.blobs import load_blob
-from turnwise.store.tables import session_items
+from turnwise.store.tables import runs, session_items
 from turnwise.store.upserts import InsertMissing
 
 _KEPT_TEXT = MAX_PREVIEW_LENGTH * MAX_CODE_POINTS
@@ -52,6 +52,11 @@ _HISTORY = (
     select(session_items).where(_OF_SESSION, _c.ended.is_not(None), _c.shown, _WAS_QUEUED).order_by(_c.ended.desc())
 ).limit(HISTORY_LENGTH)
 _UNENDED = select(_c.prompt_id).where(_OF_SESSION, _c.ended.is_(None)).order_by(_c.position)
+_ANNOUNCED = (
+    select(runs.c.run_id)
+    .join(session_items, _c.run_id == runs.c.run_id)
+    .where(_ONE, runs.c.execution_id.is_(None), runs.c.ended_at.is_(None))
+)
 _BREAKDOWN = (
     select(_c.source, func.count().label("number"))
     .where(_OF_SESSION, _c.status == ItemStatus.QUEUED.value)
@@ -72,6 +77,7 @@ class NewItem(BaseModel):
     content_ref: str | None
     """Where the whole text is stored when it is long."""
     run_id: str
+    task_queue: str
     starts: RunInput | None
     """The run that it starts at once; None when it waits in the queue."""
 
@@ -144,6 +150,12 @@ def end(connection: Connection, session_id: str, ends: list[ItemEnd]) -> None:
 def unended(connection: Connection, session_id: str) -> list[str]:
     """The prompts that nobody has ended yet."""
     return list(connection.execute(_UNENDED, {"session": session_id}).scalars())
+
+
+def announced_run(connection: Connection, session_id: str, prompt_id: str) -> str | None:
+    """The prompt's run, if it is in the store and has no execution yet."""
+    run_id: str | None = connection.execute(_ANNOUNCED, {"session": session_id, "prompt": prompt_id}).scalar()
+    return run_id
 
 
 def queue(connection: Connection, session_id: str) -> list[PendingItem]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from typing import TypeVar
 
 from sqlalchemy import Connection
@@ -25,7 +25,7 @@ from turnwise.sessions import (
     StoredItem,
     TranscriptEvent,
 )
-from turnwise.store import session_items, session_queries, session_tools, sessions
+from turnwise.store import endings, session_items, session_queries, session_tools, sessions
 from turnwise.store.changes import Changes
 from turnwise.store.database import Database
 from turnwise.store.looks import Looks
@@ -58,8 +58,13 @@ class SessionStore:
             sessions.lock_open(connection, item.session_id)
             sessions.change(connection, item.session_id)
             stored = session_items.add(connection, item)
-            if item.starts is not None and stored.run_id == item.run_id:
-                register(connection, Registration(run_id=item.run_id, execution_id=None, input=item.starts))
+            if item.starts is not None and stored.state is None:
+                register(
+                    connection,
+                    Registration(
+                        run_id=stored.run_id, execution_id=None, input=item.starts, task_queue=item.task_queue
+                    ),
+                )
             return stored
 
         return await self._change(item.session_id, add)
@@ -67,14 +72,15 @@ class SessionStore:
     async def end_items(self, session_id: str, ends: list[ItemEnd]) -> None:
         """The active prompt has ended, and with it perhaps the whole queue."""
 
-        def end(connection: Connection) -> None:
-            session_items.end(connection, session_id, ends)
-            sessions.release(connection, session_id, [each.prompt_id for each in ends])
+        await self._change(session_id, lambda c: endings.end_prompts(c, session_id, ends))
 
-        await self._change(session_id, end)
+    async def end_lost_items(self, session_id: str, known: Collection[str]) -> None:
+        """Of what is stored, only what the session's workflow knows will ever be executed."""
+        await self._change(session_id, lambda c: endings.end_lost_prompts(c, session_id, known))
 
     async def clear_pending(self, session_id: str, prompt_ids: list[str]) -> Cleared:
         def clear(connection: Connection) -> Cleared:
+            sessions.lock(connection, session_id)
             cleared = Cleared(
                 queued_removed=session_items.remove(connection, session_id, prompt_ids),
                 resolved_removed=session_items.forget_history(connection, session_id),
@@ -95,7 +101,7 @@ class SessionStore:
         await self._change(session_id, lambda c: sessions.replace_transcript(c, session_id, entries))
 
     async def close(self, session_id: str) -> None:
-        await self._change(session_id, lambda c: sessions.close(c, session_id))
+        await self._change(session_id, lambda c: endings.close_session(c, session_id))
 
     async def register_tools(
         self, session_id: str, bindings: Sequence[ToolBinding], whole_server: str | None

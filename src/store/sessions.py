@@ -7,8 +7,7 @@ import orjson
 from pydantic import BaseModel
 from sqlalchemy import Connection, RowMapping, bindparam, func, select, tuple_, update
 
-from turnwise.errors import SESSION_CLOSED, IdempotencyKeyReused, SessionClosed, SessionIdTaken, SessionNotFound
-from turnwise.fcmp.events import ErrorInfo
+from turnwise.errors import IdempotencyKeyReused, SessionClosed, SessionIdTaken, SessionNotFound
 from turnwise.fcmp.graphemes import preview
 from turnwise.fcmp.jsonvalue import iso
 from turnwise.runs import RunSettings
@@ -16,7 +15,6 @@ from turnwise.sessions import (
     PREVIEW_LENGTH,
     Counts,
     Entry,
-    ItemEnd,
     ItemStatus,
     MessageEntry,
     Origin,
@@ -75,6 +73,7 @@ class SessionRegistration(BaseModel):
     """The first Temporal execution of the session: the same through continue-as-new, another when the id is reused."""
     input: SessionInput
     request_digest: str | None = None
+    task_queue: str | None = None
 
 
 def create(connection: Connection, new: SessionRegistration) -> None:
@@ -88,6 +87,7 @@ def create(connection: Connection, new: SessionRegistration) -> None:
     row = {
         "session_id": new.session_id,
         "execution_id": new.execution_id,
+        "task_queue": new.task_queue,
         "defaults": RunSettings(**settings.model_dump(include=set(RunSettings.model_fields))).model_dump_json(),
         "request_digest": new.request_digest,
         "parent_session_id": origin.session_id if origin else None,
@@ -117,7 +117,7 @@ def session_settings(connection: Connection, session_id: str) -> RunSettings:
 
 def lock_open(connection: Connection, session_id: str) -> RowMapping:
     """The session's row, held until the transaction ends; refuses a session that is closed."""
-    row = _locked(connection, session_id)
+    row = lock(connection, session_id)
     if row["closed_at"] is not None:
         raise SessionClosed("The session is closed.")
     return row
@@ -187,21 +187,9 @@ def begin_prompt(connection: Connection, session_id: str, prompt_id: str, run_id
 
 def release(connection: Connection, session_id: str, prompt_ids: list[str]) -> None:
     """These prompts have ended; the session works on none of them any more. The next one may have begun already."""
-    active = _locked(connection, session_id)["active_run_id"]
+    active = lock(connection, session_id)["active_run_id"]
     ended = {item.run_id for each in prompt_ids if (item := session_items.load(connection, session_id, each))}
     change(connection, session_id, active_run_id=None if active in ended else active)
-
-
-def close(connection: Connection, session_id: str) -> None:
-    """Nothing follows, and whoever still waits for a prompt need not. Repeating it changes nothing."""
-    if _locked(connection, session_id)["closed_at"] is not None:
-        return
-    error = ErrorInfo(code=SESSION_CLOSED, message="The session was closed.")
-    left = session_items.unended(connection, session_id)
-    session_items.end(
-        connection, session_id, [ItemEnd(prompt_id=each, state=State.CANCELED, error=error) for each in left]
-    )
-    change(connection, session_id, closed_at=iso(datetime.now(UTC)), active_run_id=None)
 
 
 def change(connection: Connection, session_id: str, **columns: object) -> None:
@@ -212,7 +200,8 @@ def change(connection: Connection, session_id: str, **columns: object) -> None:
     leave_news(connection, session_topic(session_id), None)
 
 
-def _locked(connection: Connection, session_id: str) -> RowMapping:
+def lock(connection: Connection, session_id: str) -> RowMapping:
+    """The session's row, held until the transaction ends."""
     return _found(connection.execute(_LOCKED, {"session": session_id}).mappings().one_or_none(), session_id)
 
 

@@ -1,6 +1,6 @@
 """The store as the rest of Turnwise uses it: async, one transaction a call, watchers told after each commit."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TypeVar
 
@@ -131,8 +131,17 @@ class Store:
     async def serving_workers(self, task_queue: str) -> set[str]:
         return await self._database.read(lambda c: set(restarts.serving(c, task_queue)))
 
-    async def unsettled(self, before: str, after_run: str, limit: int) -> list[restarts.Unsettled]:
-        return await self._database.read(lambda c: restarts.unsettled(c, before, after_run, limit))
+    async def closed_turns(self, of: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+        """Those of them that are closed."""
+        return await self._database.read(lambda c: turns.closed_turns(c, of))
+
+    async def unsettled(self, task_queue: str, before: str, after_run: str, limit: int) -> list[restarts.Unsettled]:
+        return await self._database.read(lambda c: restarts.unsettled(c, task_queue, before, after_run, limit))
+
+    async def unsure_sessions(self, task_queue: str, before: str, after_session: str, limit: int) -> list[str]:
+        return await self._database.read(
+            lambda c: restarts.unsure_sessions(c, task_queue, before, after_session, limit)
+        )
 
     # Reading
 

@@ -40,6 +40,7 @@ runs = Table(
     Column("status_since", String(32), nullable=False),
     Column("last_activity_at", String(32)),
     Column("status_due_at", String(32)),  # when to look whether time alone has changed the status; not later
+    Column("task_queue", String(1000)),  # of the workers that execute it; not known of runs of before
     Index("runs_newest", "created_at", "run_id"),
     Index("runs_newest_by_state", "state", "created_at", "run_id"),
     Index("runs_by_due_status", "status_due_at"),
@@ -112,6 +113,7 @@ workers = Table(
     Column("beats", Integer, nullable=False),  # grows while the worker lives
     Column("serving", Boolean, nullable=False),  # it has found out whether its start is a restart
     Column("left", Boolean, nullable=False),  # it stopped in order
+    Column("restarted", Boolean, nullable=False),  # when it began to serve, nobody else did
 )
 
 sessions = Table(
@@ -133,6 +135,7 @@ sessions = Table(
     Column("last_updated_at", String(32)),
     Column("closed_at", String(32)),
     Column("newest_run_id", String(1000)),  # of the newest prompt that was started: the session's status is its
+    Column("task_queue", String(1000)),  # of the workers that execute it; not known of sessions of before
     Index("sessions_newest", "created_at", "session_id"),
 )
 

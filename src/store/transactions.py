@@ -1,5 +1,6 @@
 """Reading, and changing in one transaction of which watchers are told after its commit."""
 
+import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -35,8 +36,21 @@ class Transactions:
                     connection.execute(select(func.pg_notify(CHANNEL, self._changes.notice(each))))
             return result, news, take_deeds(connection)
 
-        result, news, deeds = await self._database.write(transaction)
+        writing = self._database.writing(transaction)
+        try:
+            result, news, deeds = await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            writing.add_done_callback(self._tell_of_done)  # what is committed is told, whoever waits for it
+            raise
+        self._tell(news, deeds)
+        return result
+
+    def _tell(self, news: News, deeds: Deeds) -> None:
         for each, glance in news.items():
             self._changes.notify(each, glance)
         self._observer.committed(deeds)
-        return result
+
+    def _tell_of_done(self, writing: asyncio.Future[tuple[T, News, Deeds]]) -> None:
+        if not writing.cancelled() and writing.exception() is None:
+            _, news, deeds = writing.result()
+            self._tell(news, deeds)

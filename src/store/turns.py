@@ -1,5 +1,6 @@
 """A turn's life in the store: opened, written to, closed once. After it is closed, nobody writes for it."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import orjson
@@ -51,6 +52,7 @@ _DROP_LIVE = delete(live_messages).where(live_messages.c.run_id == bindparam("ru
 _PUT_LIVE = Upsert(live_messages, key=["run_id"])
 _PUT_HANDLE = Upsert(request_interactive_runtime, key=["request_id"])
 _ADD_QUESTION = insert(interactions)
+BATCH = 500
 _STARTABLE = (State.QUEUED, State.RUNNING)
 """Running when the turn before was interrupted and is run again."""
 
@@ -139,9 +141,7 @@ def close_turn(connection: Connection, closing: TurnClosing) -> None:
     if run.closed_attempt >= closing.attempt or run.state in TERMINAL:
         return
     if run.attempt == closing.attempt:
-        _keep_unfinished_message(connection, run)
-        outcome: JsonObject = {"outcome": closing.event.value, "usage": closing.usage}
-        run.record(AuditEntry(source="orchestrator", event="agent.turn_complete", data=outcome))
+        finish_turn(connection, run, closing.event.value, closing.usage)
     if closing.question is not None:
         _ask(connection, run, closing.question, closing)
     if closing.error is not None:
@@ -158,12 +158,26 @@ def abandon_turn(connection: Connection, run_id: str, attempt: int, warning: Dia
     run = LockedRun.load(connection, run_id)
     if run.closed_attempt >= attempt or run.state in TERMINAL:
         return
-    _keep_unfinished_message(connection, run)
+    finish_turn(connection, run, "interrupted", {})
     run.publish(warning, key=f"turn{attempt}.abandoned")
-    outcome: JsonObject = {"outcome": "interrupted", "usage": {}}
-    run.record(AuditEntry(source="orchestrator", event="agent.turn_complete", data=outcome))
     run.change(closed_attempt=attempt)
     run.save()
+
+
+def closed_turns(connection: Connection, of: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    closed: dict[str, int] = {}
+    for start in range(0, len(of), BATCH):
+        batch = [run_id for run_id, _ in of[start : start + BATCH]]
+        rows = connection.execute(select(runs.c.run_id, runs.c.closed_attempt).where(runs.c.run_id.in_(batch)))
+        closed.update((row.run_id, row.closed_attempt) for row in rows)
+    return [(run_id, attempt) for run_id, attempt in of if closed.get(run_id, 0) >= attempt]
+
+
+def finish_turn(connection: Connection, run: LockedRun, outcome: str, usage: JsonObject) -> None:
+    """What is left to say of a turn, whichever way it ended."""
+    _keep_unfinished_message(connection, run)
+    data: JsonObject = {"outcome": outcome, "usage": usage}
+    run.record(AuditEntry(source="orchestrator", event="agent.turn_complete", data=data))
 
 
 def _cause(closing: TurnClosing) -> factories.Cause:

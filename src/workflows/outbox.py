@@ -29,11 +29,8 @@ T = TypeVar("T")
 P = TypeVar("P")
 
 TIMEOUT = timedelta(seconds=30)
-RETRY = RetryPolicy(
-    initial_interval=timedelta(milliseconds=100),
-    maximum_interval=timedelta(seconds=5),
-    non_retryable_error_types=["RunNotFound", "ProtocolSchemaViolation"],
-)
+RETRY = RetryPolicy(initial_interval=timedelta(milliseconds=100), maximum_interval=timedelta(seconds=5))
+"""What is wrong for good is a refusal, and not tried again."""
 
 
 class Outbox:
@@ -48,7 +45,13 @@ class Outbox:
             raise error.cause or error from error
 
     def registration(self, run_input: RunInput) -> Registration:
-        return Registration(run_id=self._run_id, execution_id=workflow.info().first_execution_run_id, input=run_input)
+        info = workflow.info()
+        return Registration(
+            run_id=self._run_id,
+            execution_id=info.first_execution_run_id,
+            input=run_input,
+            task_queue=info.task_queue,
+        )
 
     async def resolve(self, resolution: Resolution) -> Resolved:
         """With what was committed: this resolution, unless an earlier one was, or the run had ended."""

@@ -88,7 +88,7 @@ class RunWorkflow:
                 await self._wait()
             else:
                 await self._take_turn()
-            if workflow.info().is_continue_as_new_suggested() and self._state not in TERMINAL:
+            if _is_long() and self._state not in TERMINAL:
                 await self._continue_as_new(request)
         self._show()
         await uninterrupted(workflow.wait_condition(workflow.all_handlers_finished))
@@ -161,7 +161,7 @@ class RunWorkflow:
             if timeout != timedelta(0):
                 self._show()
                 await workflow.wait_condition(
-                    lambda: self._state is not State.WAITING_USER and not self._is_busy(),
+                    lambda: not self._is_busy() and (self._state is not State.WAITING_USER or _is_long()),
                     timeout=timeout,
                     timeout_summary=f"Deadline of question {question.interaction_id}",
                 )
@@ -224,8 +224,8 @@ class RunWorkflow:
         reply = parse_reply(request)
         if self._repeats_last(reply):
             await workflow.wait_condition(lambda: not self._is_busy())
-            assert self._last_receipt is not None
-            return self._last_receipt
+            if self._last_receipt is not None and self._repeats_last(reply):
+                return self._last_receipt
         check_reply(reply, self._open_question(), self._last_receipt)
         return await self._accept(reply)
 
@@ -335,8 +335,10 @@ class RunWorkflow:
         self._publishing = self._resolving = False
         if committed is None:
             self._canceling = True
-        elif isinstance(committed, ReplyAccepted):
+        if isinstance(committed, ReplyAccepted):
             self._last_receipt = Receipt.of(self._run_id, committed)
+        elif self._last_receipt is not None and self._last_receipt.interaction_id == resolution.interaction_id:
+            self._last_receipt = None  # it was too late
         return committed
 
     def _is_busy(self) -> bool:
@@ -391,6 +393,10 @@ class RunWorkflow:
             last_restart=self._last_restart,
         )
         workflow.continue_as_new(args=[request, carried.model_dump(mode="json")])
+
+
+def _is_long() -> bool:
+    return workflow.info().is_continue_as_new_suggested()
 
 
 async def _stop(turn: workflow.ActivityHandle[TurnResult]) -> None:

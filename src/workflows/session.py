@@ -1,6 +1,7 @@
 """A session: one long-lived Temporal workflow that executes its prompts one at a time, each as a run of its own."""
 
 import asyncio
+import uuid
 from collections import deque
 from datetime import timedelta
 
@@ -15,7 +16,7 @@ from temporalio.exceptions import (
 )
 
 with workflow.unsafe.imports_passed_through():
-    from pydantic import BaseModel, JsonValue, ValidationError
+    from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
     from turnwise import errors
     from turnwise.activities.refusals import refusal
@@ -33,6 +34,7 @@ with workflow.unsafe.imports_passed_through():
         first_fault,
     )
     from turnwise.fcmp.events import ErrorInfo
+    from turnwise.runs import Identifier
     from turnwise.sessions import (
         MAX_QUEUED,
         Cleared,
@@ -54,6 +56,7 @@ with workflow.unsafe.imports_passed_through():
 TOOL_TIMEOUT = timedelta(seconds=60)
 CANCELED = ErrorInfo(code=errors.RUN_CANCELED, message="The prompt that it was queued behind was canceled.")
 CLOSED = ErrorInfo(code=errors.SESSION_CLOSED, message="The session was closed.")
+_SESSION_ID: TypeAdapter[str] = TypeAdapter(Identifier)
 
 
 class QueuedPrompt(BaseModel):
@@ -77,8 +80,8 @@ class SessionWorkflow:
     @workflow.init
     def __init__(self, request: JsonValue = None, carried: JsonValue = None) -> None:
         # Read here and not by the SDK: what other languages send may be anything, and must fail, not hang.
-        self._input, before, self._input_error = _read(request, carried)
         self._session_id = workflow.info().workflow_id
+        self._input, before, self._input_error = _read(self._session_id, request, carried)
         self._registered = carried is not None
         self._queue = deque(before.queue)
         self._prompts = before.prompts
@@ -88,6 +91,8 @@ class SessionWorkflow:
         self._cancel_wanted = False
         self._storing: set[str] = set()
         """Prompts that are in the queue, and on their way into the store."""
+        self._ending: list[str] = []
+        """Prompts that have ended, which the store is being told."""
         self._resuming = False
         self._outbox = SessionOutbox(self._session_id, self._remember_close)
 
@@ -110,7 +115,7 @@ class SessionWorkflow:
                 await self._continue_as_new(request)
         await uninterrupted(workflow.wait_condition(workflow.all_handlers_finished))
         if ended := self._drained(CLOSED):
-            await self._outbox.end(ended)
+            await self._end(ended)
         await self._outbox.close()
         self._show()
 
@@ -130,7 +135,12 @@ class SessionWorkflow:
             behind = CANCELED if error.code == errors.RUN_CANCELED else error
             ended += self._drained(behind)
         self._show()
+        await self._end(ended)
+
+    async def _end(self, ended: list[ItemEnd]) -> None:
+        self._ending = [each.prompt_id for each in ended]
         await self._outbox.end(ended)
+        self._ending = []
 
     async def _outcome(self, prompt: QueuedPrompt) -> ErrorInfo | None:
         run_input = run_input_of(self._session_id, self._input, prompt.request)
@@ -185,12 +195,18 @@ class SessionWorkflow:
     @workflow.update(name="prompt")
     async def prompt(self, request: JsonValue = None) -> PromptReceipt:
         prompt = _parse(request)
+        if prompt.prompt_id in self._ending:
+            await workflow.wait_condition(lambda: prompt.prompt_id not in self._ending)
+        known = self._known(prompt.prompt_id)
+        if known is not None:
+            await workflow.wait_condition(lambda: prompt.prompt_id not in self._storing)
+            return PromptReceipt.of(self._session_id, await self._stored(known))
         self._check_prompt(prompt)
         was_busy = self._is_busy()
         queued = QueuedPrompt(
             request=prompt,
             source=_source(prompt, was_busy=was_busy),
-            run_id=f"run-{workflow.uuid4()}",
+            run_id=_run_id(self._session_id, prompt.prompt_id),
             announced=not was_busy,
         )
         # No await before this line: of prompts that race, the first one here is the active one.
@@ -202,7 +218,7 @@ class SessionWorkflow:
             stored = await self._stored(queued)
         finally:
             self._storing.discard(prompt.prompt_id)
-            if stored is None or stored.run_id != queued.run_id:  # it came before, to an earlier execution of ours
+            if stored is None or stored.state is not None:  # refused, or it came before and has ended
                 self._queue.remove(queued)
         return PromptReceipt.of(self._session_id, stored)
 
@@ -216,13 +232,16 @@ class SessionWorkflow:
             text=prompt.text,
             content_ref=prompt.content_ref,
             run_id=queued.run_id,
+            task_queue=workflow.info().task_queue,
             starts=run_input_of(self._session_id, self._input, prompt) if queued.announced else None,
         )
         return await self._outbox.add(item)
 
     @prompt.validator
     def _refuse_prompt(self, request: JsonValue = None) -> None:
-        self._check_prompt(_parse(request))
+        prompt = _parse(request)
+        if self._known(prompt.prompt_id) is None:
+            self._check_prompt(prompt)
 
     @workflow.update
     async def cancel_prompt(self) -> bool:
@@ -275,10 +294,22 @@ class SessionWorkflow:
     def _refuse_tools(self, request: JsonValue = None) -> None:
         self._check_open()
 
+    @workflow.signal
+    async def restarted(self) -> None:
+        """From the sweep: prompts may be stored that were on their way to us when everything went down."""
+        await workflow.wait_condition(lambda: self._registered and not self._storing)
+        active = [self._active] if self._active else []
+        await self._outbox.end_lost([*(each.request.prompt_id for each in (*active, *self._queue)), *self._ending])
+
     @workflow.update
     async def close(self) -> None:
         """Cancels what is under way; the session ends when it has stopped."""
         self._remember_close()
+
+    def _known(self, prompt_id: str) -> QueuedPrompt | None:
+        """The prompt under this id, if we are at it or have it in the queue: then it was sent again."""
+        mine = [self._active, *self._queue] if self._active else list(self._queue)
+        return next((each for each in mine if each.request.prompt_id == prompt_id), None)
 
     def _remember_close(self) -> None:
         self._closing = True
@@ -325,11 +356,17 @@ class SessionWorkflow:
         workflow.continue_as_new(args=[request, carried.model_dump(mode="json")])
 
 
-def _read(request: JsonValue, carried: JsonValue) -> tuple[SessionInput, CarriedSession, str | None]:
+def _read(session_id: str, request: JsonValue, carried: JsonValue) -> tuple[SessionInput, CarriedSession, str | None]:
     try:
+        _SESSION_ID.validate_python(session_id)
         return SessionInput.model_validate(request or {}), CarriedSession.model_validate(carried or {}), None
     except ValidationError as error:
         return SessionInput(), CarriedSession(), first_fault(error)
+
+
+def _run_id(session_id: str, prompt_id: str) -> str:
+    """The same whenever the prompt is sent again: what an earlier execution of ours has stored of it is its own."""
+    return f"run-{uuid.uuid5(uuid.NAMESPACE_URL, f'turnwise:{session_id}:{prompt_id}')}"
 
 
 def _parse(request: JsonValue) -> PromptRequest:

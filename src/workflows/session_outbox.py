@@ -6,7 +6,7 @@ from typing import TypeVar
 from temporalio import workflow
 from temporalio.exceptions import ActivityError
 
-from turnwise.activities.sessions import ClearRequest, EndRequest, ResumeRequest, Sessions
+from turnwise.activities.sessions import ClearRequest, EndRequest, LostRequest, ResumeRequest, Sessions
 from turnwise.cancellation import uninterrupted
 from turnwise.sessions import Cleared, ItemEnd, SessionInput, StoredItem
 from turnwise.store.session_items import NewItem
@@ -23,8 +23,12 @@ class SessionOutbox:
         self._on_cancel = on_cancel
 
     async def register(self, settings: SessionInput) -> None:
+        info = workflow.info()
         registration = SessionRegistration(
-            session_id=self._session_id, execution_id=workflow.info().first_execution_run_id, input=settings
+            session_id=self._session_id,
+            execution_id=info.first_execution_run_id,
+            input=settings,
+            task_queue=info.task_queue,
         )
         await self._done(Sessions.register_session, registration)
 
@@ -33,6 +37,9 @@ class SessionOutbox:
 
     async def end(self, ends: list[ItemEnd]) -> None:
         await self._done(Sessions.end_items, EndRequest(session_id=self._session_id, ends=ends))
+
+    async def end_lost(self, known: list[str]) -> None:
+        await self._done(Sessions.end_lost_items, LostRequest(session_id=self._session_id, known=known))
 
     async def clear_pending(self, prompt_ids: list[str]) -> Cleared:
         request = ClearRequest(session_id=self._session_id, prompt_ids=prompt_ids)

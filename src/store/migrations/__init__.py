@@ -4,12 +4,13 @@ from pathlib import Path
 
 from sqlalchemy import Connection, inspect, text
 
-HEAD = "0005"
+HEAD = "0006"
 
 
 def upgrade(connection: Connection) -> None:
     """Runs inside the caller's transaction, which on SQLite already holds the write lock."""
     if connection.dialect.name == "postgresql":
+        connection.execute(text("SET LOCAL statement_timeout = 0"))  # another process may be at it for long
         connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('turnwise.migrations'))"))
     if _current(connection) == HEAD:
         return
