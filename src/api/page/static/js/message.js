@@ -11,7 +11,7 @@ export function userMessage(text, ts, fork) {
       el("button", { type: "button", class: "quiet small", onclick: fork }, icon("fork"), "Fork from here"),
     );
   }
-  return el("li", { class: "item user" }, el("h3", { class: "unseen" }, "You"), el("div", { class: "bubble" }, text), foot);
+  return el("li", { class: "item user" }, el("h3", { class: "unseen" }, "You"), el("div", { class: "bubble", dir: "auto" }, text), foot);
 }
 
 export class AgentMessage {
@@ -26,14 +26,16 @@ export class AgentMessage {
   show(text) {
     this.text = text;
     this.length = Array.from(text).length;
-    this.prose.show(text);
+    this.#draw();
   }
 
   /** More text; what overlaps with text that is already there is passed over. */
   add(offset, text) {
     const points = Array.from(text);
     if (offset > this.length || offset + points.length <= this.length) return;
-    this.show(this.text + points.slice(this.length - offset).join(""));
+    this.text += points.slice(this.length - offset).join("");
+    this.length = offset + points.length;
+    this.frame ??= requestAnimationFrame(() => this.#draw()); // small pieces come faster than anybody sees them
   }
 
   finish({ text, status }, ts) {
@@ -44,7 +46,14 @@ export class AgentMessage {
 
   /** The run ended before the message did. */
   interrupt() {
+    this.#draw();
     this.#end(true);
+  }
+
+  #draw() {
+    cancelAnimationFrame(this.frame);
+    this.frame = undefined;
+    this.prose.show(this.text);
   }
 
   #end(interrupted) {
