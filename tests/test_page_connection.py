@@ -1,6 +1,8 @@
 """The page and a connection that breaks: it says so, comes back, and nothing is lost, repeated or painted twice."""
 
-from playwright.async_api import Page, expect
+import re
+
+from playwright.async_api import Page, Request, Route, expect
 
 from tests.browser import Visits, text_of
 from tests.test_up import service
@@ -23,6 +25,19 @@ WATCH_FOR_FLICKER = """() => {
 }"""
 
 
+UNDRAWABLE_TOOLS = """() => {
+  const make = document.createElement;
+  document.createElement = function (tag) {
+    if (tag === "details") throw new Error("no details today");
+    return make.call(this, tag);
+  };
+}"""
+
+
+async def refuse(route: Route) -> None:
+    await route.abort()
+
+
 async def messages(page: Page) -> list[str]:
     return await text_of(page.locator("#thread .bubble, #thread .agent .prose, #thread .answer, #thread .end"))
 
@@ -42,6 +57,12 @@ async def test_a_page_whose_server_dies_says_so_and_catches_up_when_it_is_back(
         await first.kill()
         await expect(page.locator("#connection")).to_be_visible()
         assert await text_of(page.locator("#thread .agent .prose")) == ["Before."]
+        await page.locator("#message").fill("Are you there?")
+        await page.locator("#message").press("Enter")
+        await page.get_by_role("button", name="Dismiss").click()
+        await expect(page.locator("#connection")).to_be_visible()
+        await page.locator("#message").press("Enter")
+        await expect(page.locator("#trouble")).to_have_text(re.compile("The server cannot be reached."))
     run = await session.active_run()
     assert run is not None
     await run.reply(1, True)
@@ -50,6 +71,7 @@ async def test_a_page_whose_server_dies_says_so_and_catches_up_when_it_is_back(
             break
     async with service("api", env=env):
         await expect(page.locator("#connection")).to_be_hidden()
+        await expect(page.locator("#trouble")).to_be_hidden()
         await expect(page.locator(".question.open .prose")).to_have_text("On?")
         assert await text_of(page.locator("#thread .agent .prose")) == ["Before.", "While nobody could see it."]
         await page.get_by_role("button", name="Yes").click()
@@ -110,3 +132,57 @@ async def test_a_message_that_is_being_written_when_the_connection_breaks_is_con
     await expect(page.locator(".end.succeeded")).to_be_visible()
     assert await text_of(page.locator(".agent .prose")) == [text.strip()]
     assert await page.evaluate("window.removed") == []
+
+
+async def test_what_cannot_be_sent_says_so_until_the_server_answers_again(visits: Visits, world: World) -> None:
+    session = await world.turnwise.create_session()
+    page = await visits.open(f"#/sessions/{session.id}")
+    await session.submit("Go", engine_options={"turns": [[CONFIRM], [{"final": "After."}]]})
+    await page.get_by_role("button", name="Yes").wait_for()
+    await page.route("**/v1/**", refuse)
+    await page.get_by_role("button", name="Yes").click()
+    await expect(page.locator(".question .trouble")).to_have_text("Not sent: The server cannot be reached.")
+    await page.locator("#message").fill("Hello")
+    await page.locator("#message").press("Enter")
+    await expect(page.locator("#trouble")).to_be_visible()
+    await page.unroute("**/v1/**")
+    await expect(page.locator("#trouble")).to_be_hidden()
+    await expect(page.locator(".question .trouble")).to_be_empty()
+    await page.get_by_role("button", name="Yes").click()
+    await expect(page.locator(".answer")).to_have_text("You answered:Yes")
+    await expect(page.locator("#message")).to_have_value("Hello")
+
+
+async def test_a_refusal_is_forgotten_when_the_message_is_taken_the_next_time(visits: Visits, world: World) -> None:
+    session = await world.turnwise.create_session()
+    page = await visits.open(f"#/sessions/{session.id}")
+    await page.route("**/prompt", lambda route: route.fulfill(status=503, json={"detail": "No worker took this."}))
+    await page.locator("#message").fill("Hello")
+    await page.locator("#message").press("Enter")
+    await expect(page.locator("#trouble-words")).to_have_text("No worker took this.")
+    await page.unroute("**/prompt")
+    await page.locator("#message").press("Enter")
+    await expect(page.locator(".end.succeeded")).to_be_visible()
+    await expect(page.locator("#trouble")).to_be_hidden()
+
+
+async def test_what_cannot_be_drawn_is_a_complaint_and_not_a_broken_connection(visits: Visits, world: World) -> None:
+    tool: JsonObject = {"tool": {"name": "look", "arguments": {}, "result": "nothing"}}
+    run = await world.turnwise.start("Go", engine_options={"turns": [[CONFIRM], [tool, {"final": "After."}]]})
+    page = await visits.open(f"#/runs/{run.id}")
+    await page.get_by_role("button", name="Yes").wait_for()
+    streams: list[Request] = []
+    page.on("request", lambda request: streams.append(request) if "/events" in request.url else None)
+    await page.evaluate(UNDRAWABLE_TOOLS)
+    await page.get_by_role("button", name="Yes").click()
+    await expect(page.locator(".agent .prose")).to_have_text("After.")
+    await expect(page.locator(".end.succeeded")).to_be_visible()
+    assert visits.complaints == ["no details today"]
+    visits.complaints.clear()
+    assert streams == []
+    late = await visits.open()
+    await late.evaluate(UNDRAWABLE_TOOLS)
+    await late.evaluate("id => { location.hash = `#/runs/${id}` }", run.id)
+    await expect(late.locator(".end.succeeded")).to_be_visible()
+    assert visits.complaints == ["no details today"]
+    visits.complaints.clear()

@@ -132,6 +132,24 @@ async def test_a_fork_begins_before_the_message_and_offers_it_again(visits: Visi
     assert await text_of(page.locator(".user .bubble")) == ["One", "Two", "Three"]
 
 
+async def test_a_fork_that_begins_before_the_first_message_says_where_it_came_from_too(
+    visits: Visits, world: World
+) -> None:
+    session = await world.turnwise.create_session()
+    page = await opened(visits, session)
+    await sent(page, "One")
+    await expect(page.locator(".end.succeeded")).to_be_visible()
+    await page.locator(".item.user").hover()
+    await page.get_by_role("button", name="Fork from here").click()
+    await expect(page.locator("#title")).to_have_text("Fork")
+    await expect(page.locator("#list [aria-current=page] .title")).to_have_text("Fork")
+    await expect(page.locator(".item.mark")).to_have_text("Forked from an earlier session")
+    await expect(page.locator(".item")).to_have_count(1)
+    await sent(page, "One, but better")
+    await expect(page.locator(".end.succeeded")).to_be_visible()
+    assert await page.locator(".item").first.get_attribute("class") == "item mark"
+
+
 async def test_a_fork_can_be_forked_at_a_message_that_it_took_over(visits: Visits, world: World) -> None:
     session = await world.turnwise.create_session()
     await session.prompt("One")
@@ -166,5 +184,17 @@ async def test_closing_is_asked_about_once_and_then_final(visits: Visits, world:
     await page.get_by_role("button", name="Close session").click()
     await page.get_by_role("dialog").get_by_role("button", name="Close session").click()
     await expect(page.locator("#state")).to_have_text("Closed")
+    await expect(page.locator("#composer")).to_be_hidden()
+    await expect(page.get_by_text("This session is closed.")).to_have_count(1)
+
+
+async def test_a_text_that_nobody_got_before_the_session_was_closed_can_still_be_copied(
+    visits: Visits, world: World
+) -> None:
+    session = await world.turnwise.create_session()
+    page = await opened(visits, session)
+    await page.locator("#message").fill("A long thought")
+    await session.close()
+    await expect(page.locator("#state")).to_have_text("Closed")
+    await expect(page.locator("#message")).to_be_visible()
     await expect(page.locator("#message")).to_be_disabled()
-    await expect(page.locator("#closed-note")).to_be_visible()

@@ -15,6 +15,15 @@ export class Unreachable extends Error {
   }
 }
 
+/** Hears "reached" whenever the server answers, whatever the answer is. */
+export const server = new EventTarget();
+
+export async function reach(path, options) {
+  const response = await fetch(path, options);
+  server.dispatchEvent(new Event("reached"));
+  return response;
+}
+
 export const get = (path) => request("GET", path);
 export const post = (path, body = {}) => request("POST", path, body);
 export const del = (path) => request("DELETE", path);
@@ -27,7 +36,7 @@ async function request(method, path, body) {
   }
   let response;
   try {
-    response = await fetch(path, options);
+    response = await reach(path, options);
   } catch {
     throw new Unreachable();
   }

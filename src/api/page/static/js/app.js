@@ -1,6 +1,7 @@
 // The page: its lasting parts, and what is open in it.
 
 import { current, onChange } from "./address.js";
+import { Unreachable, server } from "./api.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { byId, say } from "./dom.js";
@@ -18,24 +19,25 @@ let open = null;
 function report(error) {
   say(byId("trouble-words"), error.message);
   byId("trouble").hidden = false;
+  if (error instanceof Unreachable) server.addEventListener("reached", forget, { once: true });
 }
 
 function forget() {
   byId("trouble").hidden = true;
-  byId("connection").hidden = true;
 }
 
 const page = {
   report,
-  composer: new Composer(report),
+  tried,
+  composer: new Composer(tried),
   header: new Header({ cancel: () => tried(() => open.cancel()), close: () => tried(() => open.close()) }),
   inspector: new Inspector(),
-  queue: new Queue(report),
+  queue: new Queue(tried),
   scroll: new Scroll(),
   sidebar: new Sidebar(),
   status: new StatusLine(),
 };
-new Home(report);
+new Home(tried);
 
 async function tried(action) {
   forget();
@@ -51,13 +53,14 @@ async function tried(action) {
 async function show(address) {
   open?.leave();
   forget();
+  byId("connection").hidden = true;
   page.sidebar.select(address);
   page.status.show(null);
   page.header.showState(null, { active: false, closable: false });
   const atHome = address.kind === "home";
   byId("home").hidden = !atHome;
   byId("conversation").hidden = atHome;
-  page.inspector.reset(address.kind);
+  page.inspector.reset(atHome ? null : address.kind);
   page.queue.reset(address.kind === "sessions" ? address.id : null);
   page.composer.reset(null);
   if (atHome) {
@@ -67,7 +70,7 @@ async function show(address) {
     byId("prompt").focus();
     return;
   }
-  page.header.show(null, address.kind === "sessions" ? "session" : "run");
+  page.header.show(null, "opening");
   page.scroll.toEnd();
   const opened = (open = new Conversation(address, page));
   await tried(() => opened.open());

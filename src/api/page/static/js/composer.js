@@ -2,11 +2,20 @@
 
 import { newId, path, post } from "./api.js";
 import { byId, say } from "./dom.js";
+import { attend, questionControl } from "./focus.js";
 import { submitOnEnter } from "./question.js";
 
+const LATER = "Add a message for later …";
+const PLACEHOLDERS = {
+  queued: LATER,
+  running: LATER,
+  waiting_user: "A message for later. Answer above.",
+};
+
 export class Composer {
-  constructor(report) {
-    this.report = report;
+  /** `tried(action)` tells whether it succeeded, and reports why not. */
+  constructor(tried) {
+    this.tried = tried;
     this.form = byId("composer");
     this.text = byId("message");
     this.send = byId("send");
@@ -20,34 +29,34 @@ export class Composer {
     this.form.hidden = sessionId === null;
     this.text.value = draft;
     this.setClosed(false);
-    this.setWorking(false);
+    this.showState(null);
   }
 
-  setWorking(working) {
-    byId("behavior").hidden = !working;
-    say(byId("send-words"), working ? "Queue" : "Send");
-    this.text.placeholder = working ? "Add a message for later …" : "Write to the agent …";
+  /** `state`: of the run that is under way, or null. */
+  showState(state) {
+    byId("behavior").hidden = state === null;
+    say(byId("send-words"), state === null ? "Send" : "Queue");
+    this.text.placeholder = PLACEHOLDERS[state] ?? "Write to the agent …";
   }
 
   setClosed(closed) {
     for (const control of this.form.elements) control.disabled = closed;
-    byId("closed-note").hidden = !closed;
+    if (closed && this.text.value === "") this.form.hidden = true; // a text that nobody got stays, to be copied
   }
 
   async #submit(event) {
     event.preventDefault();
     const text = this.text.value;
     if (!text.trim() || this.send.disabled) return;
+    const asked = questionControl();
     this.send.disabled = true;
-    try {
-      await this.#post(text);
+    this.text.focus();
+    if (await this.tried(() => this.#post(text))) {
       this.unsent = null;
       if (this.text.value === text) this.text.value = "";
-    } catch (error) {
-      this.report(error);
     }
     this.send.disabled = false;
-    this.text.focus();
+    if (questionControl() !== asked) attend(); // the question came while this text was still here
   }
 
   #post(text) {

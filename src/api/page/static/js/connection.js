@@ -72,7 +72,11 @@ export class Connection {
       if (seq <= this.cursor) return;
       this.cursor = seq;
     }
-    this.listener.frame(frame);
+    try {
+      this.listener.frame(frame);
+    } catch (error) {
+      reportError(error); // what cannot be drawn is a fault of the page: the connection is as good as before
+    }
   }
 
   #missed() {

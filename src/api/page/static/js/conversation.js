@@ -22,7 +22,10 @@ export class Conversation {
     this.isSession = kind === "sessions";
     this.activeRun = null;
     this.closed = false;
-    this.thread = new Thread(byId("thread"), { fork: this.isSession ? (...from) => this.#fork(...from) : null });
+    this.thread = new Thread(byId("thread"), {
+      fork: this.isSession ? (...from) => this.#fork(...from) : null,
+      addressOfRun: this.isSession ? (runId) => addressOf("runs", runId) : null,
+    });
   }
 
   async open() {
@@ -31,7 +34,7 @@ export class Conversation {
     this.view = view;
     this.inherited = this.isSession ? await this.#patiently(() => inheritedBy(view)) : null;
     if (this.left) return;
-    this.page.header.show(view.prompt_preview, this.isSession ? "session" : "run");
+    this.page.header.show(view.prompt_preview, this.#sort);
     this.page.composer.reset(this.isSession ? this.id : null, drafts.get(this.id));
     drafts.delete(this.id);
     this.connection = new Connection(`${path(this.kind, this.id)}/${this.isSession ? "stream" : "events"}`, this);
@@ -49,6 +52,11 @@ export class Conversation {
 
   close() {
     return post(`${path(this.kind, this.id)}/close`);
+  }
+
+  get #sort() {
+    if (!this.isSession) return "run";
+    return this.view.parent_session_id === null ? "session" : "fork";
   }
 
   /** A server that is away for a while is waited for. */
@@ -69,6 +77,7 @@ export class Conversation {
   #absent(error) {
     if (error.status !== 404) throw error;
     this.page.header.show("Not found", null);
+    this.page.inspector.reset(null);
     byId("thread").replaceChildren(el("li", { class: "item mark" }, error.message));
   }
 
@@ -128,10 +137,14 @@ export class Conversation {
 
   #event(event) {
     this.#follow(event);
-    this.thread.apply(event);
-    this.page.inspector.apply(event);
-    if (this.connection.cursor === this.snapshot.last_seq) this.#settle();
-    else if (this.connection.cursor > this.snapshot.last_seq) this.#show(event);
+    try {
+      this.thread.apply(event);
+      this.page.inspector.apply(event);
+    } finally {
+      // An event that cannot be drawn does not keep back the others.
+      if (this.connection.cursor === this.snapshot.last_seq) this.#settle();
+      else if (this.connection.cursor > this.snapshot.last_seq) this.#show(event);
+    }
   }
 
   #follow({ type, run_id: runId, data }) {
@@ -168,20 +181,18 @@ export class Conversation {
     this.page.header.showState(state ?? "queued", { active: this.activeRun !== null, closable: this.isSession && !this.closed });
     this.page.sidebar.showState(this.id, state ?? "queued");
     if (this.isSession) {
-      this.page.header.show(this.view.prompt_preview || this.firstPrompt, "session");
-      this.page.composer.setWorking(this.activeRun !== null);
+      this.page.header.show(this.view.prompt_preview || this.firstPrompt, this.#sort);
+      this.page.composer.showState(this.activeRun && this.runState);
     }
   }
 
-  async #fork(runId, text, entryIndex) {
-    try {
+  #fork(runId, text, entryIndex) {
+    return this.page.tried(async () => {
       const index = entryIndex ?? (await promptIndex(this.id, runId));
       const { session_id: forked } = await post(`${path("sessions", this.id)}/fork`, { from_user_entry_index: index });
       drafts.set(forked, text);
       this.page.sidebar.refreshSoon();
       go("sessions", forked);
-    } catch (error) {
-      this.page.report(error);
-    }
+    });
   }
 }

@@ -27,7 +27,8 @@ export class Deadline {
       this.timer = setTimeout(() => this.#tick(), ms % 1000 || 1000);
     } else {
       say(this.left, "");
-      say(this.words, this.strict ? `The time to answer passed at ${clockTime(this.at)}. The agent keeps waiting for you.` : "The time to answer has passed.");
+      say(this.words, "The time to answer has passed.");
+      this.element.hidden = this.strict; // the thread has a notice of it, which stays
     }
   }
 }

@@ -1,6 +1,5 @@
 // How a run ended, and what it warned of.
 
-import { addressOf } from "./address.js";
 import { el, icon } from "./dom.js";
 import { timeOf } from "./message.js";
 
@@ -23,9 +22,10 @@ export function endWords({ type, data }) {
   return `The run failed: ${FAILURES[data.error.code] ?? data.error.message}`;
 }
 
-export function endOfRun(event) {
-  const { type, run_id: runId, data, ts } = event;
-  const link = el("a", { href: addressOf("runs", runId), class: "quiet" }, "Run");
+/** With a link to the run, where it has an address other than this one. */
+export function endOfRun(event, address) {
+  const { type, data, ts } = event;
+  const link = address ? el("a", { href: address, class: "quiet" }, "Run") : null;
   if (type === "conversation.completed") return el("li", { class: "item end succeeded" }, endWords(event), timeOf(ts), link);
   const { code, message } = data.error;
   if (code === "RUN_CANCELED") return el("li", { class: "item end canceled" }, endWords(event), timeOf(ts), link);
@@ -33,7 +33,7 @@ export function endOfRun(event) {
     "li",
     { class: "item end failed" },
     el("p", { class: "what" }, icon("warn"), el("strong", {}, "The run failed")),
-    el("p", {}, FAILURES[code] ?? message),
+    el("p", { dir: "auto" }, FAILURES[code] ?? message),
     FAILURES[code] ? el("p", { class: "aside" }, message) : null,
     el("footer", {}, el("code", {}, code), timeOf(ts), link),
   );

@@ -37,6 +37,8 @@ export class Field {
   refuse(message) {
     this.input.setAttribute("aria-invalid", "true");
     this.input.setAttribute("title", message);
+    const mended = () => ["aria-invalid", "title"].forEach((name) => this.input.removeAttribute(name));
+    this.input.addEventListener("input", mended, { once: true });
   }
 
   #input(value, placeholder) {
@@ -58,16 +60,16 @@ export class Field {
   }
 
   #labelled(label) {
-    const name = el("label", { for: this.id }, label, this.required ? null : el("span", { class: "optional" }, "optional"));
+    const name = el("label", { for: this.id, dir: "auto" }, label, this.required ? null : el("span", { class: "optional" }, "optional"));
     const { description } = this.schema;
-    const hint = description ? el("p", { class: "hint", id: `${this.id}-hint` }, description) : null;
+    const hint = description ? el("p", { class: "hint", id: `${this.id}-hint`, dir: "auto" }, description) : null;
     const parts = this.#type === "boolean" && !this.schema.enum ? [this.input, name] : [name, this.input];
     return el("div", { class: this.input.type === "checkbox" ? "field check" : "field" }, ...parts, hint);
   }
 }
 
 function choice(attributes, values, value) {
-  const options = values.map((each, index) => el("option", { value: index, selected: each === value }, String(each)));
+  const options = values.map((each, index) => el("option", { value: index, selected: each === value, dir: "auto" }, String(each)));
   return el("select", attributes, el("option", { value: "" }, "Choose …"), ...options);
 }
 
@@ -82,11 +84,11 @@ function numberBounds(schema, type) {
 }
 
 function textInput(attributes, schema, value) {
-  const bounds = { minlength: schema.minLength, maxlength: schema.maxLength };
+  const shared = { ...attributes, dir: "auto", minlength: schema.minLength, maxlength: schema.maxLength };
   if (schema.format === "textarea" || schema.maxLength > 200) {
-    return el("textarea", { ...attributes, ...bounds, rows: 4 }, value ?? "");
+    return el("textarea", { ...shared, rows: 4 }, value ?? "");
   }
-  return el("input", { ...attributes, ...bounds, type: FORMATS[schema.format] ?? "text", value, autocomplete: "off" });
+  return el("input", { ...shared, type: FORMATS[schema.format] ?? "text", value, autocomplete: "off" });
 }
 
 function jsonInput(attributes, value) {

@@ -1,9 +1,7 @@
 // The head of the page: what is open, the state it is in, and what can be done with the whole of it.
 
 import { byId, say } from "./dom.js";
-import { STATES } from "./words.js";
-
-const NAMELESS = { session: "Session", run: "Run without a prompt", home: "New conversation" };
+import { NAMELESS, STATES } from "./words.js";
 
 export class Header {
   constructor(actions) {

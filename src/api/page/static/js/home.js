@@ -6,8 +6,8 @@ import { byId } from "./dom.js";
 import { submitOnEnter } from "./question.js";
 
 export class Home {
-  constructor(report) {
-    this.report = report;
+  constructor(tried) {
+    this.tried = tried;
     this.form = byId("start");
     byId("prompt").addEventListener("keydown", (event) => submitOnEnter(event, this.form));
     this.form.addEventListener("submit", (event) => this.#submit(event));
@@ -25,12 +25,8 @@ export class Home {
     const button = byId("start-button");
     if (button.disabled) return;
     button.disabled = true;
-    try {
-      await (byId("start-session").checked ? this.#startSession() : this.#startRun());
-      byId("prompt").value = "";
-    } catch (error) {
-      this.report(error);
-    }
+    const started = await this.tried(() => (byId("start-session").checked ? this.#startSession() : this.#startRun()));
+    if (started) byId("prompt").value = "";
     button.disabled = false;
   }
 

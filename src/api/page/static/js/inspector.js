@@ -20,9 +20,9 @@ export class Inspector {
     this.panel.addEventListener("keydown", (event) => event.key === "Escape" && this.#set(false));
   }
 
-  /** Something else was opened: a session, a run, or nothing. */
+  /** Something else was opened: `sessions`, `runs`, or null for what has no run. */
   reset(kind) {
-    const shown = kind !== "home";
+    const shown = kind !== null;
     this.kind = kind;
     this.runId = null;
     this.paths = new Map();
@@ -86,7 +86,7 @@ function stepItem(step) {
 function factsOf(run, session) {
   const facts = [
     ["Run", el("code", {}, run.run_id)],
-    session ? ["Session", el("a", { href: addressOf("sessions", session.session_id) }, session.prompt_preview || "Open")] : null,
+    session ? ["Session", el("a", { href: addressOf("sessions", session.session_id), dir: "auto" }, session.prompt_preview || "Open")] : null,
     ["Engine", run.engine],
     ["Mode", run.mode],
     ["Turns", String(run.attempt)],

@@ -1,13 +1,15 @@
 // A question of the agent: as a form while it is open, as a record of who decided what afterwards.
 
-import { Problem, newId, path, post } from "./api.js";
+import { Problem, Unreachable, newId, path, post, server } from "./api.js";
 import { Deadline } from "./deadline.js";
-import { el, icon } from "./dom.js";
+import { el } from "./dom.js";
 import { Field } from "./fields.js";
-import { rest } from "./focus.js";
+import { attend, rest } from "./focus.js";
 import { prose } from "./prose.js";
+import { riskControls } from "./risk.js";
 import { nameText, valueText } from "./words.js";
 
+const UNFIT = /^the response does not fit response_schema at '\/(.*?)': /;
 const LOST = new Set(["INTERACTION_ALREADY_ANSWERED", "INTERACTION_STALE", "RUN_NOT_WAITING"]);
 
 export class Question {
@@ -41,6 +43,7 @@ export class Question {
     this.form.append(...this.#controls(), this.trouble);
     this.card.append(this.form, this.deadline.element);
     this.element.classList.add("open");
+    attend();
   }
 
   /** Somebody's reply was accepted. */
@@ -49,7 +52,6 @@ export class Question {
     const lost = this.sent.size > 0 && !mine;
     const note = lost ? "Somebody else answered first. Your answer was not used." : null;
     this.#resolve(mine ? "You answered" : "Answered", this.#label(response), note);
-    if (mine && document.activeElement === document.body) rest();
   }
 
   /** The deadline decided. */
@@ -72,10 +74,11 @@ export class Question {
     this.resolved = true;
     this.deadline?.stop();
     this.form?.remove();
+    if (this.form && document.activeElement === document.body) rest();
     this.deadline?.element.remove();
     this.form = undefined;
     this.element.classList.remove("open");
-    this.card.append(el("p", { class: "answer" }, el("span", { class: "how" }, answer === null ? `${how}.` : `${how}:`), answer === null ? null : el("strong", {}, answer)));
+    this.card.append(el("p", { class: "answer" }, el("span", { class: "how" }, answer === null ? `${how}.` : `${how}:`), answer === null ? null : el("strong", { dir: "auto" }, answer)));
     if (note) this.card.append(el("p", { class: "note", role: "status" }, note));
   }
 
@@ -91,7 +94,7 @@ export class Question {
 
   #controls() {
     const { kind } = this.asked;
-    if (kind === "risk_ack") return this.#riskControls();
+    if (kind === "risk_ack") return riskControls(this.id, this.options, this.#choices());
     if (kind === "choose_one" || kind === "confirm") return [this.#choices()];
     return this.#fieldControls(kind === "fill_fields" ? fieldsOf(this.asked) : [this.#textField()]);
   }
@@ -101,22 +104,11 @@ export class Question {
     const buttons = this.options.map((option) => {
       const usual = this.asked.default !== null && option.value === this.asked.default;
       const mark = usual ? el("span", { class: "tag" }, "default") : null;
-      return el("button", { type: "button", class: "choice", onclick: () => this.#send(option.value) }, option.label, mark);
+      const attributes = { type: "button", class: "choice", dir: "auto", onclick: () => this.#send(option.value) };
+      return el("button", attributes, option.label, mark);
     });
-    return el("div", { class: many ? "choices many" : "choices", role: "group", "aria-labelledby": `${this.id}-prompt` }, ...buttons);
-  }
-
-  #riskControls() {
-    const choices = this.#choices();
-    const taking = [...choices.children].filter((_, index) => this.options[index].value !== false);
-    const box = el("input", { type: "checkbox", id: `${this.id}-risk` });
-    const follow = () => taking.forEach((button) => (button.disabled = !box.checked));
-    box.addEventListener("change", follow);
-    follow();
-    taking[0].classList.add("danger");
-    const label = el("label", { for: box.id }, "I have read this warning and understand the risk.");
-    const warning = el("p", { class: "warning" }, icon("warn"), "This may have consequences that cannot be undone.");
-    return [warning, el("div", { class: "field check" }, box, label), choices];
+    const attributes = { class: many ? "choices many" : "choices", role: "group", "aria-labelledby": `${this.id}-prompt` };
+    return el("div", { ...attributes, onkeydown: ignoreHeld }, ...buttons);
   }
 
   #textField() {
@@ -148,6 +140,7 @@ export class Question {
   async #send(response) {
     const key = JSON.stringify(response);
     if (!this.sent.has(key)) this.sent.set(key, newId());
+    const pressed = document.activeElement;
     const controls = [...this.form.querySelectorAll("button, input, select, textarea")].filter((each) => !each.disabled);
     controls.forEach((control) => (control.disabled = true));
     this.trouble.textContent = "";
@@ -162,15 +155,25 @@ export class Question {
       }
       if (error instanceof Problem && error.status < 500) this.sent.delete(key);
       controls.forEach((control) => (control.disabled = false));
-      this.#refused(error);
+      this.#refused(error, pressed);
     }
   }
 
-  #refused(error) {
+  #refused(error, pressed) {
     this.trouble.textContent = `Not sent: ${error.message}`;
-    const missing = error.body?.missing ?? [];
-    for (const field of this.fields ?? []) if (missing.includes(field.name)) field.refuse(error.message);
-    (this.fields?.find((field) => missing.includes(field.name))?.input ?? this.form.querySelector("button"))?.focus();
+    if (error instanceof Unreachable) {
+      server.addEventListener("reached", () => (this.trouble.textContent = ""), { once: true });
+    }
+    const faulty = error.code === "RESPONSE_INVALID" ? this.#faulty(error) : [];
+    for (const field of faulty) field.refuse(error.message);
+    (faulty[0]?.input ?? pressed).focus();
+  }
+
+  #faulty({ message, body }) {
+    if (!this.fields || this.asked.kind !== "fill_fields") return this.fields ?? [];
+    const where = UNFIT.exec(message)?.[1];
+    const isNamed = ({ name }) => body.missing?.includes(name) || where === name || where?.startsWith(`${name}/`);
+    return this.fields.filter(isNamed);
   }
 }
 
@@ -186,6 +189,11 @@ const YES_AND_NO = { confirm: ["Yes", "No"], risk_ack: ["Accept the risk", "Refu
 function optionsOf({ kind, options }) {
   const [yes, no] = YES_AND_NO[kind] ?? [];
   return options.length > 0 || !yes ? options : [{ label: yes, value: true }, { label: no, value: false }];
+}
+
+/** Enter that is held since the last message was sent does not answer the question that came meanwhile. */
+function ignoreHeld(event) {
+  if (event.repeat && event.key === "Enter") event.preventDefault();
 }
 
 /** Enter sends, Shift+Enter makes a new line; while a character is being composed, Enter belongs to that. */

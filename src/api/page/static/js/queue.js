@@ -5,13 +5,13 @@ import { byId, el, say } from "./dom.js";
 import { SOURCES } from "./words.js";
 
 export class Queue {
-  constructor(report) {
+  constructor(tried) {
     this.area = byId("queue");
     this.list = byId("queue-items");
     this.clear = byId("clear-queue");
     this.clear.addEventListener("click", async () => {
       this.clear.disabled = true;
-      await del(`${path("sessions", this.sessionId)}/pending`).catch(report);
+      await tried(() => del(`${path("sessions", this.sessionId)}/pending`));
       this.clear.disabled = false;
     });
   }
@@ -32,5 +32,5 @@ export class Queue {
 }
 
 function itemOf({ source, text_preview: text }) {
-  return el("li", {}, el("span", { class: "tag" }, SOURCES[source] ?? source), el("span", { class: "text" }, text));
+  return el("li", {}, el("span", { class: "tag" }, SOURCES[source] ?? source), el("span", { class: "text", dir: "auto" }, text));
 }

@@ -4,7 +4,7 @@ import { addressOf } from "./address.js";
 import { get } from "./api.js";
 import { age, exactTime } from "./clock.js";
 import { byId, el, say } from "./dom.js";
-import { STATES } from "./words.js";
+import { NAMELESS, STATES } from "./words.js";
 
 const PAGE = 30;
 const MOST = 200; // what the API gives at once
@@ -102,7 +102,7 @@ export class Sidebar {
 
 class Row {
   constructor(kind, id) {
-    this.title = el("span", { class: "title" });
+    this.title = el("span", { class: "title", dir: "auto" });
     this.state = el("span", { class: "what" });
     this.when = el("time", {});
     this.link = el("a", { href: addressOf(kind, id) }, el("span", { class: "dot" }), this.title, this.state, this.when);
@@ -130,6 +130,6 @@ class Row {
 }
 
 function nameless(item) {
-  if (item.parent_session_id) return "Fork";
-  return item.total_entries === undefined ? "Run without a prompt" : "New session";
+  if (item.parent_session_id) return NAMELESS.fork;
+  return item.total_entries === undefined ? NAMELESS.run : NAMELESS.session;
 }

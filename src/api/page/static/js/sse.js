@@ -1,6 +1,6 @@
 // Server-Sent Events read by hand: EventSource hides why and when a connection broke.
 
-import { problemOf } from "./api.js";
+import { problemOf, reach } from "./api.js";
 import { heardFromServer } from "./clock.js";
 
 const SILENCE_MS = 25_000; // the server says something at least every 10 s
@@ -12,7 +12,7 @@ export async function* frames(url, signal) {
   signal.addEventListener("abort", stop);
   let alarm = setTimeout(stop, SILENCE_MS);
   try {
-    const response = await fetch(url, { signal: attempt.signal, cache: "no-store" });
+    const response = await reach(url, { signal: attempt.signal, cache: "no-store" });
     if (!response.ok) throw await problemOf(response);
     heardFromServer(response.headers.get("date"));
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

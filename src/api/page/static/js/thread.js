@@ -9,10 +9,14 @@ import { ToolUse } from "./tool.js";
 import { valueText } from "./words.js";
 
 export class Thread {
-  /** `options.fork(runId, text)` is called when the user forks from a message; without it there is no such button. */
+  /**
+   * `options.fork(runId, text)` is called when the user forks from a message; without it there is no such button.
+   * `options.addressOfRun(runId)` is where a run can be looked at alone; without it nothing leads there.
+   */
   constructor(list, options) {
     this.list = list;
     this.fork = options.fork;
+    this.addressOfRun = options.addressOfRun;
     list.replaceChildren();
     this.runs = new Map(); // run id -> what the log has said of it so far
     this.questions = new Map();
@@ -146,7 +150,7 @@ export class Thread {
     }
     for (const [key, question] of this.questions) if (key.startsWith(`${event.run_id}/`)) question.lapse();
     for (const [key, use] of this.tools) if (key.startsWith(`${event.run_id}/`)) use.abandon();
-    this.#add(endOfRun(event));
+    this.#add(endOfRun(event, this.addressOfRun?.(event.run_id)));
     if (!this.held) announce(endWords(event));
   }
 

@@ -6,7 +6,8 @@ const PAGE = 500;
 
 /** What a session began with: the transcript of the session that it was forked from, or what was brought in. */
 export async function inheritedBy(session) {
-  if (session.total_entries === 0 || (session.parent_session_id === null && session.last_seq > 0)) return null;
+  const isFork = session.parent_session_id !== null; // one that begins before the first message took over nothing
+  if (!isFork && (session.total_entries === 0 || session.last_seq > 0)) return null;
   return entries(session.session_id);
 }
 

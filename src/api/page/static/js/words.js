@@ -11,6 +11,15 @@ export const STATES = {
   closed: "Closed",
 };
 
+/** What is called after its prompt, when it has none. */
+export const NAMELESS = {
+  session: "New session",
+  fork: "Fork",
+  run: "Run without a prompt",
+  home: "New conversation",
+  opening: "Opening …",
+};
+
 export const TERMINAL = new Set(["succeeded", "failed", "canceled"]);
 
 export const SOURCES = {
