@@ -20,6 +20,25 @@ EVERYTHING: JsonObject = {
         [WAIT_FOREVER],
     ]
 }
+HEBREW = "שלום עולם, זה משפט ארוך שנכתב מימין לשמאל ואינו נכנס בכותרת של העמוד אלא אם כן היא רחבה מאוד"
+LEFTWARDS: JsonObject = {
+    "turns": [
+        [
+            {"say": f"# {HEBREW}\n\n{HEBREW}\n\n- {HEBREW}\n\n> {HEBREW}\n\n```\ncode\n```"},
+            {"tool": {"name": "look", "arguments": {"for": HEBREW}, "result": ""}},
+            {"ask": {"kind": "choose_one", "prompt": HEBREW, "options": [{"label": HEBREW, "value": 1}]}},
+        ],
+        [{"ask": {"kind": "open_text", "prompt": HEBREW}}],
+        [{"ask": {"kind": "fill_fields", "prompt": "Who?", "required_fields": [HEBREW]}}],
+    ]
+}
+STARTS_INSIDE = """element => {
+  const first = document.createRange();
+  first.setStart(element.firstChild, 0);
+  first.setEnd(element.firstChild, 1);
+  const [letter, box] = [first.getBoundingClientRect(), element.getBoundingClientRect()];
+  return element.scrollWidth > element.clientWidth && letter.right <= box.right + 1 && letter.left >= box.right - 40;
+}"""
 CONTRAST = """() => {
   const channels = (color) => color.match(/[\\d.]+/g).map(Number);
   const light = (color) => {
@@ -81,6 +100,35 @@ async def fits(page: Page, width: int) -> None:
     await page.keyboard.press("Escape")
     await expect(page.locator("#inspector")).to_be_hidden()
     await expect(page.get_by_role("button", name="Details")).to_be_focused()
+
+
+async def test_text_that_runs_from_right_to_left_is_laid_out_from_right_to_left(visits: Visits, world: World) -> None:
+    session = await world.turnwise.create_session()
+    page = await visits.open(f"#/sessions/{session.id}", width=1200)
+    await session.submit(HEBREW, engine_options=LEFTWARDS)
+    await page.locator(".choice").click()
+    await page.get_by_label("Your answer").fill(HEBREW)
+    await runs_leftwards(page, "textarea[name=answer]")
+    await page.get_by_role("button", name="Send answer").click()
+    await page.locator(".card .field input").fill(HEBREW)
+    await page.locator("#message").fill(HEBREW)
+    for place in ("#title", "#list [aria-current] .title", ".bubble", ".agent .heading", ".agent p", ".agent ul"):
+        await runs_leftwards(page, place)
+    for place in (".agent li", ".agent blockquote p", ".gist", ".question p", ".answer strong", ".card label"):
+        await runs_leftwards(page, place)
+    await runs_leftwards(page, ".card input")
+    await runs_leftwards(page, "#message")
+    assert await direction(page, ".agent pre") == "ltr"
+    for cut in ("#title", "#list [aria-current] .title"):
+        assert await page.locator(cut).evaluate(STARTS_INSIDE)
+
+
+async def runs_leftwards(page: Page, place: str) -> None:
+    assert (place, await direction(page, place)) == (place, "rtl")
+
+
+async def direction(page: Page, place: str) -> str:
+    return str(await page.locator(place).first.evaluate("element => getComputedStyle(element).direction"))
 
 
 async def test_on_a_phone_the_list_is_a_screen_of_its_own(visits: Visits, world: World) -> None:

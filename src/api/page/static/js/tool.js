@@ -30,7 +30,7 @@ export class ToolUse {
 
 function gist(given) {
   const short = Object.values(given ?? {}).find((value) => typeof value === "string" || typeof value === "number");
-  return short === undefined ? null : el("span", { class: "gist" }, String(short));
+  return short === undefined ? null : el("span", { class: "gist", dir: "auto" }, String(short));
 }
 
 function part(title, value) {
