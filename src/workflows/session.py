@@ -216,6 +216,7 @@ class SessionWorkflow:
         try:
             await workflow.wait_condition(lambda: self._registered)
             stored = await self._stored(queued)
+            queued.run_id = stored.run_id
         finally:
             self._storing.discard(prompt.prompt_id)
             if stored is None or stored.state is not None:  # refused, or it came before and has ended
