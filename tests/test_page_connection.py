@@ -25,10 +25,10 @@ WATCH_FOR_FLICKER = """() => {
 }"""
 
 
-UNDRAWABLE_TOOLS = """() => {
+UNDRAWABLE = """(undrawable) => {
   const make = document.createElement;
   document.createElement = function (tag) {
-    if (tag === "details") throw new Error("no details today");
+    if (tag === undrawable) throw new Error(`no ${tag} today`);
     return make.call(this, tag);
   };
 }"""
@@ -173,16 +173,22 @@ async def test_what_cannot_be_drawn_is_a_complaint_and_not_a_broken_connection(v
     await page.get_by_role("button", name="Yes").wait_for()
     streams: list[Request] = []
     page.on("request", lambda request: streams.append(request) if "/events" in request.url else None)
-    await page.evaluate(UNDRAWABLE_TOOLS)
+    await page.evaluate(UNDRAWABLE, "details")
     await page.get_by_role("button", name="Yes").click()
     await expect(page.locator(".agent .prose")).to_have_text("After.")
     await expect(page.locator(".end.succeeded")).to_be_visible()
     assert visits.complaints == ["no details today"]
     visits.complaints.clear()
     assert streams == []
-    late = await visits.open()
-    await late.evaluate(UNDRAWABLE_TOOLS)
-    await late.evaluate("id => { location.hash = `#/runs/${id}` }", run.id)
-    await expect(late.locator(".end.succeeded")).to_be_visible()
-    assert visits.complaints == ["no details today"]
+
+
+async def test_an_end_that_cannot_be_drawn_does_not_keep_back_what_came_before_it(visits: Visits, world: World) -> None:
+    run = await world.turnwise.start("Go", engine_options={"turns": [[{"say": "Before."}, {"fail": "No."}]]})
+    await run.wait()
+    page = await visits.open()
+    await page.evaluate(UNDRAWABLE, "strong")
+    await page.evaluate("id => { location.hash = `#/runs/${id}` }", run.id)
+    await expect(page.locator(".agent .prose")).to_have_text("Before.")
+    await expect(page.locator("#state")).to_have_text("Failed")
+    assert visits.complaints == ["no strong today"]
     visits.complaints.clear()
