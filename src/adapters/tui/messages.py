@@ -55,7 +55,7 @@ class AgentMessage(Vertical):
     def finish(self, message: MessageFinal) -> None:
         self.text = message.text + (" …" if message.status is OutputStatus.INTERRUPTED else "")
         self._is_complete = True
-        if self.is_mounted:
+        if self.is_attached:  # not only when it is mounted: what it is made of stands before that
             self.refresh(recompose=True)
 
 

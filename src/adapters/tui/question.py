@@ -95,7 +95,7 @@ class QuestionForm(Vertical):
         self.outcome = clean(outcome)
         self.add_class("-answered")
         self.remove_class("-risk")
-        if self.is_mounted:
+        if self.is_attached:  # not only when it is mounted: what it is made of stands before that
             self.disabled = False
             self.refresh(recompose=True)
 
