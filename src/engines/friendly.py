@@ -18,7 +18,9 @@ def first_turn(prompt: str) -> list[Step]:
     return [Step(say="Let me make sure that I get this right."), Step(ask=question)]
 
 
-def next_turn() -> list[Step]:
+def next_turn(reply: str) -> list[Step]:
+    if not reply:
+        return [Step(final="Without a reply I decide by myself, and that completes this run.")]
     return [Step(final="Thank you. I go with “{reply}”, and that completes this run.")]
 
 

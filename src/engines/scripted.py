@@ -45,8 +45,9 @@ class ScriptedEngine:
 
     async def run_turn(self, turn: TurnContext, tools: TurnTools) -> AsyncGenerator[TurnOutput, None]:
         position = _position(turn.handle)
-        scene = _Scene(turn, tools, position, {"reply": _reply_text(turn)})
-        for index, step in enumerate(_steps(turn, position)):
+        reply = _reply_text(turn)
+        scene = _Scene(turn, tools, position, {"reply": reply})
+        for index, step in enumerate(_steps(turn, position, reply)):
             yield RawRow({"turn": position, "step": index, **step.model_dump(mode="json", exclude_unset=True)})
             async for output in scene.play(step, index):
                 yield output
@@ -106,9 +107,9 @@ async def _typed(text: str) -> AsyncGenerator[TextDelta, None]:
         await asyncio.sleep(TYPING_PAUSE_SEC)
 
 
-def _steps(turn: TurnContext, position: int) -> list[Step]:
+def _steps(turn: TurnContext, position: int, reply: str) -> list[Step]:
     if not turn.input.engine_options:
-        return friendly.first_turn(turn.input.prompt) if position == 0 else friendly.next_turn()
+        return friendly.first_turn(turn.input.prompt) if position == 0 else friendly.next_turn(reply)
     script = parse_script(turn.input.engine_options)
     return script.turns[position] if position < len(script.turns) else []
 
