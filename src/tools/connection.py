@@ -16,7 +16,7 @@ from turnwise.fcmp.jsonvalue import JsonObject
 from turnwise.tools.config import Config
 from turnwise.tools.listening import Overheard
 from turnwise.tools.outcomes import told
-from turnwise.tools.transports import transport
+from turnwise.tools.transports import ErrorOutput, transport
 
 MAX_PAGES = 100
 MAX_LISTED = 1000
@@ -85,7 +85,8 @@ class Connection:
     async def _live(self) -> None:
         deadline = asyncio.get_running_loop().call_later(self._start_sec, self._too_late)
         server = self._config.servers[self._name]
-        line = transport(self._name, server, self._config.redacted, self._lose_session)
+        errors = ErrorOutput(self._name, self._config.redacted)
+        line = transport(server, errors, self._lose_session)
         try:
             async with Client(Overheard(line, self._over.set), client_info=OURSELVES, cache=None) as client:
                 deadline.cancel()
@@ -94,7 +95,8 @@ class Connection:
         except asyncio.CancelledError:  # by ourselves: the reason is given
             pass
         except Exception as error:
-            self._fail(self._config.redacted(reason_of(error)))
+            last_words = f" (its last words: {errors.last_words})" if errors.last_words else ""
+            self._fail(f"{self._config.redacted(reason_of(error))}{last_words}")
         finally:
             deadline.cancel()
             self._over.set()

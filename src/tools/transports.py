@@ -13,6 +13,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from turnwise.tools.config import HttpServer, Server, StdioServer
+from turnwise.wording.texts import one_line
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -20,22 +21,38 @@ if TYPE_CHECKING:
 CONNECT_SEC = 30.0
 GOODBYE_SEC = 2.0
 LAST_WORDS_SEC = 1.0
+LAST_WORDS_LENGTH = 200
 
 log = structlog.get_logger()
 
 Redact = Callable[[str], str]
 
 
-def transport(name: str, server: Server, redact: Redact, on_session_lost: Callable[[], None]) -> Transport:
+class ErrorOutput:
+    """What a server writes to its standard error. It goes to the log, at debug level: it is not for users, except for
+    the last words of a server that dies."""
+
+    def __init__(self, name: str, redact: Redact) -> None:
+        self._name = name
+        self._redact = redact
+        self.last_words = ""
+
+    def take(self, line: bytes) -> None:
+        said = self._redact(line.decode(errors="replace").rstrip())
+        log.debug("tool_server.stderr", server=self._name, line=said)
+        self.last_words = one_line(said, LAST_WORDS_LENGTH) or self.last_words
+
+
+def transport(server: Server, errors: ErrorOutput, on_session_lost: Callable[[], None]) -> Transport:
     if isinstance(server, StdioServer):
-        return _over_stdio(name, server, redact)
+        return _over_stdio(server, errors)
     return _over_http(server, on_session_lost)
 
 
 @contextlib.asynccontextmanager
-async def _over_stdio(name: str, server: StdioServer, redact: Redact) -> "AsyncIterator[TransportStreams]":
+async def _over_stdio(server: StdioServer, output: ErrorOutput) -> "AsyncIterator[TransportStreams]":
     process = StdioServerParameters(command=server.command, args=server.args, env=server.env)
-    async with _logged(name, redact) as errors, stdio_client(process, errlog=errors) as streams:
+    async with _read_by(output) as errors, stdio_client(process, errlog=errors) as streams:
         errors.close()  # the server has its own copy; the log ends when that one does
         yield streams
 
@@ -62,25 +79,25 @@ async def _over_http(server: HttpServer, on_session_lost: Callable[[], None]) ->
 
 
 @contextlib.asynccontextmanager
-async def _logged(name: str, redact: Redact) -> AsyncIterator[TextIO]:
-    """A file whose lines appear in the log, at debug level: what a server says about itself is not for users."""
+async def _read_by(output: ErrorOutput) -> AsyncIterator[TextIO]:
+    """A file whose lines it takes."""
     read_end, write_end = os.pipe()
     lines = asyncio.StreamReader()
     with os.fdopen(write_end, "w") as errors:
         pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(lines), os.fdopen(read_end, "rb")
         )
-        logging = asyncio.create_task(_log(name, lines, redact))
+        reading = asyncio.create_task(_read(lines, output))
         try:
             yield errors
         finally:
             errors.close()
-            await asyncio.wait({logging}, timeout=LAST_WORDS_SEC)
-            logging.cancel()
+            await asyncio.wait({reading}, timeout=LAST_WORDS_SEC)
+            reading.cancel()
             pipe.close()
 
 
-async def _log(name: str, lines: asyncio.StreamReader, redact: Redact) -> None:
+async def _read(lines: asyncio.StreamReader, output: ErrorOutput) -> None:
     while True:
         try:
             line = await lines.readline()
@@ -88,4 +105,4 @@ async def _log(name: str, lines: asyncio.StreamReader, redact: Redact) -> None:
             continue
         if not line:
             return
-        log.debug("tool_server.stderr", server=name, line=redact(line.decode(errors="replace").rstrip()))
+        output.take(line)
