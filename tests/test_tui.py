@@ -1,163 +1,35 @@
 """The terminal UI as a person uses it: keys and clicks, on the real server, with a real worker."""
 
-import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
-from pydantic import JsonValue
 from temporalio.client import Client
-from textual.message import Message
-from textual.messages import Layout, Update
-from textual.pilot import Pilot
-from textual.widgets import Button, Footer, Input, Markdown, OptionList, Static
+from textual.widgets import Button, Footer, Markdown, OptionList
 from textual.widgets.markdown import MarkdownBlock
 
 from tests.postgres import postgres
-from tests.world import World, start_world, until, until_asked, until_event
-from turnwise.adapters.tui import TerminalUi
+from tests.tui_person import CONFIRM, friendly_session, person_at
+from tests.world import World, start_world, until_asked
 from turnwise.adapters.tui.composer import Composer
 from turnwise.adapters.tui.connection import ConnectionLine
-from turnwise.adapters.tui.messages import AgentMessage, Note, UserMessage
-from turnwise.adapters.tui.pane import ConversationPane
-from turnwise.adapters.tui.question import QuestionForm
-from turnwise.adapters.tui.queue import Queue
+from turnwise.adapters.tui.messages import AgentMessage
 from turnwise.adapters.tui.sidebar import Sidebar
 from turnwise.adapters.tui.status_line import StatusLine
 from turnwise.adapters.tui.tools import ToolUse
-from turnwise.client import AgentSession, Run
-from turnwise.fcmp.events import EventType
+from turnwise.client import AgentSession
 from turnwise.fcmp.jsonvalue import JsonObject
 from turnwise.sessions import SessionState
 
-T = TypeVar("T")
-
-PATIENCE_SEC = 40.0
-
 SLOW: JsonObject = {"turns": [[{"say": "I am at it."}, {"sleep": 3600}]]}
-CONFIRM: JsonObject = {"turns": [[{"ask": {"kind": "confirm", "prompt": "Go on?"}}], [{"final": "Gone on: {reply}."}]]}
 LONG = "word " * 100
 """Forty pieces with a pause after each: it is being written for most of a second."""
 
 
-class Person:
-    """Sits at the screen: sees what is on it, and types."""
-
-    def __init__(self, app: TerminalUi) -> None:
-        self.app = app
-        self.statuses: list[str] = []
-        """Every status that was to be seen, however short."""
-        self.drafts: list[str] = []
-        """Every state of the newest message of the agent."""
-        self.countdown: list[str] = []
-        """What was to be read of a question's deadline."""
-        self._pilot: Pilot[None] | None = None
-
-    @property
-    def pilot(self) -> Pilot[None]:
-        assert self._pilot is not None, "the screen is on"
-        return self._pilot
-
-    @contextlib.asynccontextmanager
-    async def seated(self, size: tuple[int, int]) -> AsyncIterator["Person"]:
-        async with self.app.run_test(size=size, message_hook=self._look) as self._pilot:
-            yield self
-
-    def _look(self, message: Message) -> None:
-        if isinstance(message, ConversationPane.Changed):
-            _note(self.statuses, self.status())
-        elif isinstance(message, Layout | Update):
-            widget = message.widget
-            if isinstance(widget.parent, AgentMessage):
-                _note(self.drafts, widget.parent.text)
-            elif isinstance(widget, Static) and widget.has_class("deadline"):
-                _note(self.countdown, str(widget.content))
-
-    async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
-
-    async def type(self, text: str) -> None:
-        await self.pilot.press(*({" ": "space"}.get(letter, letter) for letter in text))
-
-    async def send(self, text: str) -> None:
-        await self.type(text)
-        await self.press("enter")
-
-    async def sees(self, look: Callable[[], T], good: Callable[[T], bool]) -> T:
-        """Waits until it is on the screen."""
-
-        seen: list[T] = []
-
-        async def looked() -> T:
-            await self.pilot.pause()
-            seen[:] = [look()]
-            return seen[0]
-
-        try:
-            async with asyncio.timeout(PATIENCE_SEC):
-                return await until(looked, good)
-        except TimeoutError:
-            raise AssertionError(f"what is seen at last is {seen}") from None
-
-    def agent(self) -> list[str]:
-        return [message.text for message in self.app.query(AgentMessage)]
-
-    def user(self) -> list[str]:
-        return [message.text for message in self.app.query(UserMessage)]
-
-    def notes(self) -> list[str]:
-        return [note.text for note in self.app.query(Note)]
-
-    def status(self) -> str:
-        return self.app.query_one(StatusLine).words
-
-    def queue(self) -> list[str]:
-        return [item.text_preview for item in self.app.query_one(Queue).items]
-
-    def shown_keys(self) -> list[str]:
-        return [binding.binding.description for binding in self.app.screen.active_bindings.values() if binding.enabled]
-
-    def writing(self) -> str:
-        return self.app.query_one(Composer).text
-
-    async def asked(self) -> QuestionForm:
-        forms = await self.sees(lambda: list(self.app.query(QuestionForm)), bool)
-        await self.sees(lambda: self.app.focused, lambda focused: focused in list(forms[-1].query("Input, Button")))
-        return forms[-1]
-
-    async def outcome(self, form: QuestionForm) -> str:
-        words = await self.sees(lambda: [str(each.content) for each in form.query(".outcome").results(Static)], bool)
-        return words[0]
-
-
-@contextlib.asynccontextmanager
-async def person_at(
-    world: World, conversation_id: str | None = None, size: tuple[int, int] = (100, 36)
-) -> AsyncIterator[Person]:
-    async with Person(TerminalUi(world.turnwise, conversation_id)).seated(size) as person:
-        yield person
-
-
-def _note(film: list[str], picture: str) -> None:
-    if film[-1:] != [picture]:
-        film.append(picture)
-
-
 @pytest.fixture
 async def session(world: World) -> AsyncIterator[AgentSession]:
-    """Of the friendly agent, which answers what it is told."""
-    session = await world.turnwise.create_session()
-    yield session
-    if (await session.view()).closed_at is None:
-        await session.close()
-
-
-async def active(session: AgentSession) -> Run:
-    run = await session.active_run()
-    assert run is not None
-    return run
+    async with friendly_session(world) as session:
+        yield session
 
 
 # The conversation
@@ -235,111 +107,6 @@ async def test_everything_that_matters_fits_into_eighty_columns(world: World, se
             assert region.area > 0, widget
             assert region.right <= 80, widget
             assert region.bottom <= 24, widget
-
-
-# Questions
-
-
-@pytest.mark.parametrize(
-    ("ask", "keys", "response"),
-    [
-        (
-            {"kind": "choose_one", "options": [{"label": "Tea", "value": "t"}, {"label": "Coffee", "value": "c"}]},
-            ["down", "enter"],
-            "c",
-        ),
-        ({"kind": "confirm"}, ["enter"], True),
-        ({"kind": "confirm"}, ["tab", "enter"], False),
-        ({"kind": "risk_ack"}, ["enter"], False),
-        ({"kind": "risk_ack"}, ["shift+tab", "enter"], True),
-        ({"kind": "open_text"}, ["b", "l", "u", "e", "enter"], "blue"),
-        (
-            {
-                "kind": "fill_fields",
-                "required_fields": ["name"],
-                "default": {"name": "Ann"},
-                "response_schema": {"properties": {"cups": {"type": "integer"}}},
-            },
-            ["enter", "2", "enter"],
-            {"name": "Ann", "cups": 2},
-        ),
-    ],
-)
-async def test_a_question_is_a_form(
-    world: World, session: AgentSession, ask: JsonObject, keys: list[str], response: JsonValue
-) -> None:
-    script: JsonObject = {"turns": [[{"ask": {"prompt": "Well?", **ask}}], [{"final": "Thanks."}]]}
-    await session.submit("ask me", engine_options=script)
-    run = await active(session)
-    async with person_at(world, session.id) as person:
-        form = await person.asked()
-        assert form.has_class("-risk") == (ask["kind"] == "risk_ack")
-        assert person.status() == "The agent waits for your answer."
-        await person.press(*keys)
-        assert (await person.outcome(form)).startswith("You answered: ")
-        await person.sees(person.agent, lambda texts: texts == ["Thanks."])
-        assert not form.query("Input, .choice, .deadline")
-        assert person.app.focused is person.app.query_one(Composer)
-    assert (await until_event(run, EventType.REPLY_ACCEPTED)).data["response"] == response
-
-
-async def test_an_answer_that_does_not_fit_is_refused_with_the_reason(world: World, session: AgentSession) -> None:
-    ask: JsonObject = {
-        "kind": "fill_fields",
-        "prompt": "For whom?",
-        "required_fields": ["name", "cups"],
-        "response_schema": {"properties": {"cups": {"type": "integer", "maximum": 9}}},
-    }
-    await session.submit("ask me", engine_options={"turns": [[{"ask": ask}], [{"final": "Thanks."}]]})
-    async with person_at(world, session.id) as person:
-        form = await person.asked()
-        await person.pilot.click("#send")
-        refusal = form.query_one(".refusal", Static)
-        await person.sees(lambda: str(refusal.content), lambda words: words == "Name is required.")
-        form.query(Input).first().focus()
-        await person.press("A", "enter", "1", "0", "enter")
-        await person.sees(lambda: str(refusal.content), lambda words: "response_schema" in words)
-        await person.press("9", "enter")
-        assert "cups" in await person.outcome(form)
-
-
-async def test_a_question_counts_down_and_says_what_happened_then(world: World) -> None:
-    ask: JsonObject = {
-        "kind": "choose_one",
-        "prompt": "Which?",
-        "options": [{"label": "Tea", "value": "t"}],
-        "default": "t",
-        "default_decision_policy": "use_default",
-    }
-    session = await world.turnwise.create_session(interactive_require_user_reply=False, session_timeout_sec=5)
-    async with person_at(world, session.id) as person:
-        await session.submit("ask me", engine_options={"turns": [[{"ask": ask}], [{"final": "Thanks."}]]})
-        forms = await person.sees(lambda: list(person.app.query(QuestionForm)), bool)
-        assert await person.outcome(forms[0]) == "Nobody replied in time; the default is taken: t"
-        shown = [words for words in person.countdown if "left to answer" in words]
-        assert len(shown) >= 2
-        assert shown == sorted(set(shown), reverse=True)
-        assert all(words.endswith(" left to answer; after that the default is taken (Tea).") for words in shown)
-    await session.close()
-
-
-async def test_a_question_that_is_answered_elsewhere_is_taken_away(world: World, session: AgentSession) -> None:
-    await session.submit("decide", engine_options=CONFIRM)
-    async with person_at(world, session.id) as person:
-        form = await person.asked()
-        await (await active(session)).reply(1, False)
-        assert await person.outcome(form) == "Answered elsewhere: false"
-        assert not form.query(Button)
-        await person.sees(person.agent, lambda texts: texts == ["Gone on: false."])
-
-
-async def test_a_question_does_not_take_the_keys_of_whoever_is_writing(world: World, session: AgentSession) -> None:
-    async with person_at(world, session.id) as person:
-        await person.type("half a mess")
-        await session.submit("decide", engine_options=CONFIRM)
-        await person.sees(lambda: list(person.app.query(QuestionForm)), bool)
-        await person.type("age")
-        assert person.writing() == "half a message"
 
 
 # The status
