@@ -1,6 +1,5 @@
 """The status in both databases: written with the facts that move it, kept by a clock that any process can wind."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack
 from datetime import datetime
@@ -269,16 +268,18 @@ async def test_a_turn_that_puts_out_nothing_stalls_and_recovers_by_itself_again_
 
 @pytest.mark.parametrize("kind", ["text being written", "messages"])
 async def test_every_output_sets_the_clock_anew(store: Store, ticking: None, kind: str) -> None:
-    run = await StoredRun.running(store, RunInput(stall_after_sec=0.5))
+    patience = 0.3
+    run = await StoredRun.running(store, RunInput(stall_after_sec=patience))
     async with watching_status(store.watch(run.run_id)) as watcher:
-        await watcher.first()
-        for number in range(10):
-            await (run.type("x" * number) if kind == "text being written" else run.say(str(number)))
-            await asyncio.sleep(0.1)
-        active, stalled = await watcher.next(), await watcher.next()
-        assert (active.status, stalled.status) == (Status.ACTIVE_OUTPUT, Status.STALLED)
-        assert seconds(active.timestamp, stalled.last_activity_at) > 0.5
-        assert seconds(stalled.last_activity_at, stalled.timestamp) >= 0.5
+        begun, last = (await watcher.first()).timestamp, None
+        while last is None or seconds(begun, last) < 2 * patience:
+            await (run.type(f"It is {last}") if kind == "text being written" else run.say("Still here."))
+            last = (await status_of(run)).last_activity_at
+        stalls: list[StatusView] = []
+        # A machine that is busy elsewhere may let it stall in between; never sooner than it is allowed to.
+        while not stalls or stalls[-1].last_activity_at != last:
+            stalls.append(await watcher.until(Status.STALLED))
+        assert [each for each in stalls if seconds(each.last_activity_at or begun, each.timestamp) < patience] == []
 
 
 async def test_a_question_may_wait_as_long_as_it_wants(store: Store, ticking: None) -> None:
