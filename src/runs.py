@@ -42,7 +42,7 @@ class RunSettings(BaseModel):
     session_timeout_sec: float = Field(default=DEFAULT_SESSION_TIMEOUT_SEC, ge=0, le=MAX_SESSION_TIMEOUT_SEC)
     """How long a question waits before its deadline; 0 and fractions are allowed."""
     max_attempts: int | None = Field(default=None, ge=1)
-    """How many turns may ask; a question asked by the last of them fails the run."""
+    """How many turns may run; a question asked by the last of them fails the run."""
     accepted_ttl_sec: float = Field(default=DEFAULT_ACCEPTED_TTL_SEC, ge=0, le=MAX_ACCEPTED_TTL_SEC)
     """How long the status may say `accepted` while nothing starts."""
     stall_after_sec: float = Field(default=DEFAULT_STALL_AFTER_SEC, ge=MIN_STALL_AFTER_SEC, le=MAX_STALL_AFTER_SEC)
