@@ -1,22 +1,21 @@
 """Every transition and what it publishes: factories, log, projection and audit trail against the contract."""
 
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 import pytest
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from tests.stored_runs import CANCELED, StoredRun, decision, open_question, reply
+from tests.played_transitions import BY_ID, LENIENT, played
+from tests.stored_runs import StoredRun, decision, open_question, reply
 from turnwise import contracts
 from turnwise.errors import ORCHESTRATOR_RESTART_INTERRUPTED, RUN_CANCELED, TURN_FAILED
 from turnwise.fcmp import factories
 from turnwise.fcmp.events import TYPE_OF, DiagnosticWarning, ErrorInfo, EventType, FcmpEvent, StateChanged
 from turnwise.fcmp.ordering import violations
-from turnwise.runs import RunInput
 from turnwise.statechart import TERMINAL, TRANSITIONS, Event, State, Transition
 from turnwise.store import Store
-from turnwise.store.records import AuditEntry, AuditRecord, RunView
+from turnwise.store.records import RunView
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, UTC)
 ASKED = factories.Asked(open_question())
@@ -36,10 +35,6 @@ CAUSES: dict[Event, factories.Cause | None] = {
     Event.RUN_CANCELED: FAILED,
     Event.RESTART_RECONCILE_FAILED: FAILED,
 }
-
-LENIENT = RunInput(interactive_require_user_reply=False)
-BROKEN = ErrorInfo(code=TURN_FAILED, message="It broke.")
-GONE = ErrorInfo(code=ORCHESTRATOR_RESTART_INTERRUPTED, message="The worker is gone.")
 
 
 class Mapping(BaseModel):
@@ -80,7 +75,6 @@ class Protocol(BaseModel):
 
 PROTOCOL = Protocol.model_validate(yaml.safe_load(contracts.read("statechart.yaml")))
 PUBLISHES = {mapping.transition: mapping.publishes for mapping in PROTOCOL.fcmp_mapping}
-BY_ID = {transition.id: transition for transition in TRANSITIONS}
 
 
 def types(log: list[FcmpEvent]) -> list[EventType]:
@@ -174,7 +168,7 @@ def test_a_transition_cannot_be_published_with_somebody_elses_cause(transition: 
                 factories.transition_events(transition, NOW, cause)
 
 
-# The store: a run is brought to the transition's source, and then takes it
+# The store
 
 
 @pytest.fixture
@@ -182,83 +176,6 @@ def store(shared_store: Store) -> Store:
     return shared_store
 
 
-async def tr_01(store: Store) -> StoredRun:
-    run = await StoredRun.registered(store)
-    await run.open_turn()
-    return run
-
-
-async def tr_02(store: Store) -> StoredRun:
-    run = await StoredRun.running(store)
-    await run.say("Let me ask.")
-    await run.ask(handle={"next": 2})
-    return run
-
-
-async def tr_03(store: Store) -> StoredRun:
-    run = await StoredRun.waiting(store)
-    await run.answer()
-    return run
-
-
-async def tr_04(store: Store) -> StoredRun:
-    run = await StoredRun.waiting(store, LENIENT)
-    await store.resolve(run.run_id, decision())
-    return run
-
-
-async def tr_05(store: Store) -> StoredRun:
-    run = await tr_03(store)
-    await run.open_turn()
-    await run.say("It is blue.")
-    await run.close(Event.TURN_SUCCEEDED, usage={"tokens": 7})
-    return run
-
-
-async def tr_06(store: Store) -> StoredRun:
-    run = await StoredRun.running(store)
-    await run.close(Event.TURN_FAILED, BROKEN)
-    return run
-
-
-async def tr_07(store: Store) -> StoredRun:
-    run = await StoredRun.waiting(store)
-    await store.cancel_wait(run.run_id, CANCELED.message)
-    return run
-
-
-async def tr_08(store: Store) -> StoredRun:
-    run = await tr_03(store)
-    run.attempt += 1  # of a turn that never started
-    await run.close(Event.RUN_CANCELED, CANCELED)
-    return run
-
-
-async def tr_09(store: Store) -> StoredRun:
-    run = await StoredRun.running(store)
-    await run.type("Half a sen")
-    await run.close(Event.RUN_CANCELED, CANCELED)
-    return run
-
-
-async def tr_12(store: Store) -> StoredRun:
-    run = await StoredRun.registered(store)
-    run.attempt += 1
-    await run.close(Event.RESTART_RECONCILE_FAILED, GONE)
-    return run
-
-
-async def tr_13(store: Store) -> StoredRun:
-    run = await StoredRun.running(store)
-    await run.close(Event.RESTART_RECONCILE_FAILED, GONE)
-    return run
-
-
-Play = Callable[[Store], Awaitable[StoredRun]]
-PLAYS: dict[str, Play] = {
-    play.__name__.upper().replace("_", "-"): play
-    for play in (tr_01, tr_02, tr_03, tr_04, tr_05, tr_06, tr_07, tr_08, tr_09, tr_12, tr_13)
-}
 ENDS = {
     "TR-06": TURN_FAILED,
     "TR-07": RUN_CANCELED,
@@ -267,11 +184,6 @@ ENDS = {
     "TR-12": ORCHESTRATOR_RESTART_INTERRUPTED,
     "TR-13": ORCHESTRATOR_RESTART_INTERRUPTED,
 }
-
-
-async def played(store: Store) -> list[tuple[Transition, StoredRun]]:
-    """One run for each transition that the store takes, which is the last that it took."""
-    return [(BY_ID[name], await play(store)) for name, play in PLAYS.items()]
 
 
 def expected_view(view: RunView, log: list[FcmpEvent]) -> RunView:
@@ -328,65 +240,6 @@ async def test_every_event_carries_the_attempt_that_it_belongs_to(store: Store) 
             if event.data.get("to") == State.RUNNING.value:
                 attempt += 1
             assert event.meta.attempt == attempt, transition.id
-
-
-async def test_the_audit_trail_marks_when_the_run_enters_and_leaves_running(store: Store) -> None:
-    for transition, run in await played(store):
-        marks = [
-            ("agent.turn_start", event.meta.attempt, None)
-            if event.data["to"] == State.RUNNING.value
-            else ("agent.turn_complete", event.meta.attempt, event.data["trigger"])
-            for event in await run.log()
-            if event.type == EventType.STATE_CHANGED and State.RUNNING.value in (event.data["from"], event.data["to"])
-        ]
-        trail = await store.audit(run.run_id)
-        assert [(entry.event, entry.attempt, entry.data.get("outcome")) for entry in trail] == marks, transition.id
-
-
-async def test_the_audit_trail_has_a_contiguous_seq_of_its_own(store: Store) -> None:
-    for transition, run in await played(store):
-        trail = await store.audit(run.run_id)
-        assert [entry.seq for entry in trail] == list(range(1, len(trail) + 1)), transition.id
-        assert {entry.run_id for entry in trail} <= {run.run_id}
-
-
-async def test_the_audit_trail_never_enters_the_public_log(store: Store) -> None:
-    for transition, run in await played(store):
-        for event in await store.events(run.run_id):
-            assert "agent.turn" not in event.body, transition.id
-            assert "rasp/" not in event.body, transition.id
-
-
-async def test_raw_engine_rows_go_to_the_audit_trail_between_start_and_complete(store: Store) -> None:
-    run = await StoredRun.running(store)
-    rows = [AuditEntry(source="scripted", event="engine.raw", data={"row": number}) for number in (1, 2)]
-    await store.write_output(run.run_id, run.attempt, [], rows)
-    await run.close(Event.TURN_SUCCEEDED, usage={"tokens": 3})
-    trail = await store.audit(run.run_id)
-    assert [(entry.source, entry.event, entry.data) for entry in trail] == [
-        ("orchestrator", "agent.turn_start", {"engine": "scripted"}),
-        ("scripted", "engine.raw", {"row": 1}),
-        ("scripted", "engine.raw", {"row": 2}),
-        ("orchestrator", "agent.turn_complete", {"outcome": "turn.succeeded", "usage": {"tokens": 3}}),
-    ]
-    assert [entry.seq for entry in trail] == [1, 2, 3, 4]
-    assert {entry.protocol_version for entry in trail} == {"rasp/1.0"}
-    assert types(await run.log()) == [
-        EventType.CONVERSATION_STARTED,
-        EventType.STATE_CHANGED,
-        EventType.STATE_CHANGED,
-        EventType.COMPLETED,
-    ]
-
-
-async def test_the_audit_trail_can_be_read_in_slices(store: Store) -> None:
-    run = await tr_05(store)
-    whole = await store.audit(run.run_id)
-    slices: list[AuditRecord] = []
-    while page := await store.audit(run.run_id, after=len(slices), limit=3):
-        slices += page
-    assert len(whole) == 4
-    assert slices == whole
 
 
 async def test_a_warning_changes_neither_state_nor_audit_trail(store: Store) -> None:
