@@ -8,16 +8,21 @@ from enum import IntEnum
 import typer
 
 from turnwise.cli.options import Flags, Output
-from turnwise.cli.targets import Target
-from turnwise.errors import TurnwiseError
+from turnwise.cli.targets import FlagInvalid, Target
+from turnwise.errors import EngineOptionsInvalid, EngineUnknown, RunInputInvalid, TurnwiseError
 
 
 class ExitCode(IntEnum):
     OK = 0
     """Also: the run waits for a reply, and goes on without us."""
     FAILED = 1
+    NOT_UNDERSTOOD = 2
+    """The command line, that is; Typer exits with it too."""
     CANCELED = 130
-    """The run was canceled, or Ctrl-C ended the command. (2 is a command line that cannot be understood.)"""
+    """The run was canceled, or Ctrl-C ended the command."""
+
+
+_NOT_UNDERSTOOD = (EngineOptionsInvalid, EngineUnknown, FlagInvalid, RunInputInvalid)
 
 
 def execute(
@@ -31,13 +36,13 @@ def execute(
         code = asyncio.run(work(Target.of(flags)))
     except TurnwiseError as error:
         report(error, output)
-        code = ExitCode.FAILED
+        code = ExitCode.NOT_UNDERSTOOD if isinstance(error, _NOT_UNDERSTOOD) else ExitCode.FAILED
     raise typer.Exit(code)
 
 
 def starting(name: str) -> None:
     """Says at once that something happens: loading what a service needs takes a second or two."""
-    sys.stdout.write(f"{name} is starting …{chr(13) if sys.stdout.isatty() else chr(10)}")
+    sys.stdout.write(f"{name} is starting …\n")
     sys.stdout.flush()
 
 
@@ -47,6 +52,6 @@ def report(error: TurnwiseError, output: Output) -> None:
 
         sys.stderr.write(json_text({"code": error.code, "detail": error.message, **error.details}) + "\n")
     else:
-        from turnwise.wording.texts import sentence
+        from turnwise.wording.texts import clean, sentence
 
-        sys.stderr.write(f"{sentence(error.message)}\n")
+        sys.stderr.write(f"{clean(sentence(error.message))}\n")

@@ -1,6 +1,7 @@
 """`turnwise runs`, `reply` and `cancel`."""
 
 import sys
+import uuid
 from datetime import UTC, datetime
 from enum import StrEnum
 
@@ -12,11 +13,11 @@ from turnwise.cli.execution import ExitCode
 from turnwise.cli.options import Output
 from turnwise.cli.rendering import STATE_STYLES, STATUS_STYLES
 from turnwise.cli.targets import Target
-from turnwise.errors import RunEnded
+from turnwise.errors import RunEnded, Unavailable
 from turnwise.statechart import State
 from turnwise.store.records import RunPage
 from turnwise.wording.answers import response_from_argument
-from turnwise.wording.texts import one_line
+from turnwise.wording.texts import clean, one_line
 from turnwise.wording.times import ago, seconds_since
 
 PROMPT_LENGTH = 80
@@ -45,12 +46,22 @@ async def list_runs(target: Target, state: State | None, limit: int, cursor: str
 async def reply(
     target: Target, run_id: str, interaction_id: int, text: str, reply_id: str | None, output: Output
 ) -> ExitCode:
+    reply_id = reply_id or str(uuid.uuid4())
     async with target.connect() as turnwise:
         run = turnwise.run(run_id)
         pending = (await run.view()).pending
         question = pending if pending is not None and pending.interaction_id == interaction_id else None
         response = response_from_argument(question, text)
-        receipt = await run.reply(interaction_id, response, reply_id=reply_id)
+        try:
+            receipt = await run.reply(interaction_id, response, reply_id=reply_id)
+        except Unavailable as error:
+            if output is Output.JSON:
+                raise
+            # What follows is for programs, which know their reply ids; whoever types gets the command that has it.
+            what = error.message.partition(". ")[0].rstrip(".")
+            again = target.command("reply", run_id, str(interaction_id), text, "--reply-id", reply_id)
+            sys.stderr.write(f"{what}. To send it again:\n  {again}\n")
+            return ExitCode.FAILED
     if output is Output.JSON:
         write_json(receipt.model_dump(mode="json"))
     else:
@@ -89,5 +100,5 @@ def _print_table(page: RunPage) -> None:
         state = Text(run.state.value, style=STATE_STYLES[run.state])
         started = ago(seconds_since(run.created_at, now))
         status = Text(run.status.status.value, style=STATUS_STYLES[run.status.status])
-        table.add_row(run.run_id, state, status, started, Text(one_line(run.prompt_preview, PROMPT_LENGTH)))
+        table.add_row(clean(run.run_id), state, status, started, Text(one_line(run.prompt_preview, PROMPT_LENGTH)))
     console().print(table)

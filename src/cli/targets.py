@@ -19,6 +19,10 @@ if TYPE_CHECKING:  # a bad flag is told before anything heavy is loaded
     from turnwise.settings import Settings
 
 
+class FlagInvalid(SetupError):
+    """It is the command line, and not the environment, that is wrong."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     settings: "Settings"
@@ -34,7 +38,7 @@ class Target:
         try:
             return cls(Settings.model_validate(flags), flags)
         except ValidationError as error:
-            raise SetupError(_sentence(error, flags)) from error
+            raise _refusal(error, flags) from error
 
     def command(self, name: str, *arguments: str) -> str:
         """A line to type that works on the same Turnwise."""
@@ -79,12 +83,14 @@ def program() -> str:
         return str(called.absolute())
 
 
-def _sentence(error: "ValidationError", flags: Flags) -> str:
+def _refusal(error: "ValidationError", flags: Flags) -> SetupError:
     first = error.errors(include_url=False, include_context=False)[0]
     field = str(first["loc"][0])
-    name = _option(field) if field in flags else f"TURNWISE_{field.upper()}"
-    reason = first["msg"].partition(",")[0]
-    return f"{name} cannot be '{first['input']}': {reason[:1].lower()}{reason[1:]}."
+    reason = first["msg"].partition(", unable to parse")[0]
+    fault = f"cannot be '{first['input']}': {reason[:1].lower()}{reason[1:]}."
+    if field in flags:
+        return FlagInvalid(f"{_option(field)} {fault}")
+    return SetupError(f"TURNWISE_{field.upper()} {fault}")
 
 
 def _option(field: str) -> str:

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from temporalio.api.errordetails.v1 import NamespaceNotFoundFailure
 from temporalio.client import WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
@@ -47,4 +48,9 @@ def refused(error: WorkflowUpdateFailedError) -> TurnwiseError | None:
 
 
 def unavailable(error: RPCError) -> Unavailable:
+    namespace = NamespaceNotFoundFailure()
+    if error.grpc_status.details and error.grpc_status.details[0].Unpack(namespace):
+        return Unavailable(
+            f"The Temporal server has no namespace '{namespace.namespace}': make it, or correct TEMPORAL_NAMESPACE."
+        )
     return Unavailable(f"The Temporal server cannot be used now ({error.status.name.lower()}).")

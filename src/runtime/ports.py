@@ -1,6 +1,7 @@
 """Ports that servers are about to listen on."""
 
 import contextlib
+import errno
 import socket
 
 from turnwise.errors import SetupError
@@ -13,6 +14,11 @@ def require_free_port(host: str, port: int, setting: str) -> None:
             probe.bind((host, port))
         except OSError as error:
             reason = error.strerror or str(error)
+            if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+                host_setting = f"{setting.removesuffix('PORT')}HOST"
+                raise SetupError(
+                    f"'{host}' is no address of this machine ({reason}); correct {host_setting}."
+                ) from error
             raise SetupError(f"Port {port} on {host} cannot be used ({reason}); free it or set {setting}.") from error
 
 

@@ -15,6 +15,7 @@ from turnwise.settings import Settings
 @contextlib.asynccontextmanager
 async def whole(settings: Settings) -> AsyncIterator[Parts]:
     """Everything in one process: embedded Temporal unless somebody else runs one, a worker, the API."""
+    _require_port_of_its_own(settings)
     require_free_port(settings.api_host, settings.api_port, "TURNWISE_API_PORT")
     async with contextlib.AsyncExitStack() as stack:
         if not settings.external_temporal:
@@ -25,6 +26,18 @@ async def whole(settings: Settings) -> AsyncIterator[Parts]:
         await stack.enter_async_context(working(parts))
         await stack.enter_async_context(serving(parts))
         yield parts
+
+
+def _require_port_of_its_own(settings: Settings) -> None:
+    """For the API. Later it would find its port taken, and not know that we ourselves took it."""
+    if settings.external_temporal:
+        return
+    for port, setting in (
+        (settings.temporal_port, "TURNWISE_TEMPORAL_PORT"),
+        (settings.temporal_ui_port, "TURNWISE_TEMPORAL_UI_PORT"),
+    ):
+        if port == settings.api_port:
+            raise SetupError(f"TURNWISE_API_PORT and {setting} are both {port}; they must differ.")
 
 
 @contextlib.contextmanager
