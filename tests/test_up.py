@@ -11,7 +11,7 @@ import httpx
 import psutil
 from temporalio.client import Client
 
-from tests.command_line import PATIENCE_SEC, TURNWISE, Result, environment, turnwise
+from tests.command_line import PATIENCE_SEC, TURNWISE, Result, environment, terminal, turnwise
 from tests.ports import free_port
 from turnwise.fcmp.jsonvalue import JsonObject
 
@@ -112,6 +112,7 @@ async def test_up_serves_stops_in_order_and_keeps_its_runs(tmp_path: Path) -> No
         children = first.children()
         assert [child.name() for child in children] == ["temporal"]
         assert await first.stop(signal.SIGINT) == 0
+        assert "Stopping: turns that are under way have 10 s to end …" in first.said
         assert "Turnwise has stopped." in first.said
         assert "Traceback" not in first.said
         assert not any(child.is_running() for child in children)
@@ -144,6 +145,38 @@ async def test_two_of_them_do_not_get_into_each_others_way(tmp_path: Path) -> No
         "Turnwise is starting …\n",
         f"Another `turnwise up` is using {tmp_path / 'data'}; set TURNWISE_DATA_DIR.\n",
     )
+
+
+async def test_ports_and_hosts_that_cannot_be_are_told_by_the_name_of_their_setting(tmp_path: Path) -> None:
+    env = settings(tmp_path / "data")
+    port = env["TURNWISE_API_PORT"]
+    refused = {
+        f"TURNWISE_API_PORT and TURNWISE_TEMPORAL_PORT are both {port}; they must differ.\n": {
+            "TURNWISE_TEMPORAL_PORT": port
+        },
+        f"TURNWISE_API_PORT and TURNWISE_TEMPORAL_UI_PORT are both {port}; they must differ.\n": {
+            "TURNWISE_TEMPORAL_UI_PORT": port
+        },
+        "'192.0.2.1' is no address of this machine (Cannot assign requested address); correct TURNWISE_API_HOST.\n": {
+            "TURNWISE_API_HOST": "192.0.2.1"
+        },
+    }
+    results = await asyncio.gather(*(turnwise("up", env={**env, **wrong}) for wrong in refused.values()))
+    assert [result.err for result in results] == list(refused)
+    assert all(result.code == 1 for result in results)
+    no_name = await turnwise("up", env={**env, "TURNWISE_API_HOST": "no-such-host.invalid"})
+    assert no_name.err.startswith("'no-such-host.invalid' is no address of this machine (")
+    assert no_name.err.endswith("); correct TURNWISE_API_HOST.\n")
+    assert not (tmp_path / "data").exists()
+
+
+async def test_on_a_terminal_what_is_logged_stands_on_lines_of_its_own(tmp_path: Path) -> None:
+    async with terminal("up", env=settings(tmp_path / "data")) as person:
+        await person.until("Turnwise is starting …\r\n")
+        await person.until("✓ Turnwise is ready.\r\n")
+        assert "Turnwise is starting" not in person.screen.partition("\n")[2]
+        person.type("\x03")
+        assert await person.exit_code() == 0
 
 
 async def test_up_can_be_stopped_while_it_starts(tmp_path: Path) -> None:

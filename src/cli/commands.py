@@ -19,9 +19,11 @@ from turnwise.cli.options import (
     StallAfter,
     Strict,
     Timeout,
+    UntilStopped,
     output,
     takes,
 )
+from turnwise.cli.services import Service
 from turnwise.cli.session_commands import sessions
 from turnwise.cli.targets import Target
 from turnwise.statechart import State
@@ -78,40 +80,30 @@ def up(flags: Flags) -> None:
 
     With TEMPORAL_ADDRESS set, that server is used and none is started. Ctrl-C stops; state is kept.
     """
-    starting("Turnwise")
-
-    async def work(target: Target) -> ExitCode:
-        from turnwise.cli.processes import up
-
-        return await up(target)
-
-    execute(flags, work)
+    _serve(flags, Service.UP)
 
 
 @app.command(rich_help_panel=SERVICES)
 @takes(SERVICE)
 def worker(flags: Flags) -> None:
     """Start a worker, which executes runs, for the server that TEMPORAL_ADDRESS names."""
-    starting("The worker")
-
-    async def work(target: Target) -> ExitCode:
-        from turnwise.cli.processes import worker
-
-        return await worker(target)
-
-    execute(flags, work)
+    _serve(flags, Service.WORKER)
 
 
 @app.command(rich_help_panel=SERVICES)
 @takes(SERVICE)
 def api(flags: Flags) -> None:
     """Start the HTTP API, for the server that TEMPORAL_ADDRESS names."""
-    starting("The API")
+    _serve(flags, Service.API)
+
+
+def _serve(flags: Flags, service: Service) -> None:
+    starting(service.value)
 
     async def work(target: Target) -> ExitCode:
-        from turnwise.cli.processes import api
+        from turnwise.cli.processes import serve
 
-        return await api(target)
+        return await serve(target, service)
 
     execute(flags, work)
 
@@ -120,7 +112,9 @@ def api(flags: Flags) -> None:
 @takes(CLIENT)
 def run(
     flags: Flags,
-    prompt: Annotated[str, typer.Argument(help="What the agent is asked to do.", show_default=False)] = "",
+    prompt: Annotated[
+        str, typer.Argument(metavar="PROMPT", help="What the agent is asked to do.", show_default=False)
+    ] = "",
     engine: Engine = "scripted",
     options: EngineOptions = None,
     mode: ModeName = "interactive",
@@ -205,8 +199,12 @@ def events(
 def reply(
     flags: Flags,
     run_id: RunId,
-    interaction: Annotated[int, typer.Argument(min=1, help="The number of the question.", show_default=False)],
-    response: Annotated[str, typer.Argument(help="The answer: JSON where it fits, else text.", show_default=False)],
+    interaction: Annotated[
+        int, typer.Argument(metavar="NUMBER", min=1, help="The number of the question.", show_default=False)
+    ],
+    response: Annotated[
+        str, typer.Argument(metavar="ANSWER", help="JSON where it fits, else text.", show_default=False)
+    ],
     reply_id: Annotated[
         str | None, typer.Option(help="The same id again gives the same receipt.", show_default=False)
     ] = None,
@@ -227,7 +225,7 @@ def reply(
 def cancel(
     flags: Flags,
     run_id: RunId,
-    wait: Annotated[bool, typer.Option("--wait", help="Return only when it has really stopped.")] = False,
+    wait: UntilStopped = False,
     json: Json = False,
 ) -> None:
     """Cancel a run."""
@@ -246,7 +244,7 @@ def chat(
     flags: Flags,
     session_id: Annotated[
         str | None,
-        typer.Argument(metavar="[SESSION]", help="One to go on with; a new one when not given.", show_default=False),
+        typer.Argument(metavar="SESSION", help="One to go on with; a new one when not given.", show_default=False),
     ] = None,
     engine: Engine = "scripted",
     options: EngineOptions = None,
@@ -287,7 +285,7 @@ def tui(
     conversation: Annotated[
         str | None,
         typer.Argument(
-            metavar="[ID]", help="A session or run to open; a new session when not given.", show_default=False
+            metavar="ID", help="A session or run to open; a new session when not given.", show_default=False
         ),
     ] = None,
 ) -> None:

@@ -20,10 +20,11 @@ class Output(StrEnum):
 Flags = dict[str, Path | str | int]
 """The settings that were given on the command line."""
 
-RunId = Annotated[str, typer.Argument(help="The run, as `turnwise runs` lists it.", show_default=False)]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run, as `turnwise runs` lists it.", show_default=False)]
 SessionId = Annotated[
     str, typer.Argument(metavar="SESSION", help="The session, as `turnwise sessions list` has it.", show_default=False)
 ]
+UntilStopped = Annotated[bool, typer.Option("--wait", help="Return only when it has really stopped.")]
 Json = Annotated[bool, typer.Option("--json", help="For machines: JSON, and nothing else.")]
 
 # What a run, or each run of a session, is started with.
@@ -80,10 +81,16 @@ def takes(settings: tuple[str, ...]) -> Callable[[Callable[Concatenate[Flags, P]
         _, *own = inspect.signature(command).parameters.values()
         parameters = [*own, *map(_option, settings)]
         called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        called.__doc__ = _flowing(inspect.cleandoc(command.__doc__ or ""))
         called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return called
 
     return decorate
+
+
+def _flowing(text: str) -> str:
+    """Paragraphs without line breaks of their own: Typer would keep those in the middle of a sentence."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
 def _option(name: str) -> inspect.Parameter:

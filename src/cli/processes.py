@@ -15,6 +15,7 @@ from rich.text import Text
 from turnwise.cli.consoles import console
 from turnwise.cli.execution import ExitCode
 from turnwise.cli.places import api_url, database_place, temporal_address
+from turnwise.cli.services import Service
 from turnwise.cli.stopping import Stop
 from turnwise.cli.targets import Target
 from turnwise.runtime.logs import configure_logs
@@ -28,20 +29,30 @@ Addresses = dict[str, str]
 Announcement = Callable[[Parts], Addresses]
 
 
-async def up(target: Target) -> ExitCode:
+async def serve(target: Target, service: Service) -> ExitCode:
+    match service:
+        case Service.UP:
+            return await _up(target)
+        case Service.WORKER:
+            return await _worker(target)
+        case Service.API:
+            return await _api(target)
+
+
+async def _up(target: Target) -> ExitCode:
     from turnwise.runtime.whole import whole
 
     settings = target.settings
 
     def addresses(parts: Parts) -> Addresses:
-        return {**_api(settings), **_temporal(parts), **_state(settings)}
+        return {**_pages(settings), **_temporal(parts), **_state(settings)}
 
     footer = Text("Try it in another terminal:\n  ").append(target.command("run", EXAMPLE), style="ask")
     footer.append("\n\nCtrl-C stops; runs are kept.", style="quiet")
-    return await _hold(whole(settings), settings, "Turnwise", addresses, footer)
+    return await _hold(whole(settings), settings, Service.UP, addresses, footer)
 
 
-async def worker(target: Target) -> ExitCode:
+async def _worker(target: Target) -> ExitCode:
     settings = target.settings
 
     @contextlib.asynccontextmanager
@@ -53,10 +64,10 @@ async def worker(target: Target) -> ExitCode:
     def addresses(parts: Parts) -> Addresses:
         return {**_temporal(parts), "Task queue": settings.task_queue, **_state(settings)}
 
-    return await _hold(parts(), settings, "The worker", addresses, _STOPS)
+    return await _hold(parts(), settings, Service.WORKER, addresses, _STOPS)
 
 
-async def api(target: Target) -> ExitCode:
+async def _api(target: Target) -> ExitCode:
     from turnwise.runtime.serving import serving
 
     settings = target.settings
@@ -67,9 +78,9 @@ async def api(target: Target) -> ExitCode:
             yield parts
 
     def addresses(parts: Parts) -> Addresses:
-        return {**_api(settings), **_temporal(parts), **_state(settings)}
+        return {**_pages(settings), **_temporal(parts), **_state(settings)}
 
-    return await _hold(parts(), settings, "The API", addresses, _STOPS)
+    return await _hold(parts(), settings, Service.API, addresses, _STOPS)
 
 
 _STOPS = Text("Ctrl-C stops.", style="quiet")
@@ -78,35 +89,41 @@ _STOPS = Text("Ctrl-C stops.", style="quiet")
 async def _hold(
     starting: AbstractAsyncContextManager[Parts],
     settings: Settings,
-    name: str,
+    service: Service,
     addresses: Announcement,
     footer: Text,
 ) -> ExitCode:
     """Starts the parts, says where they are, and takes them apart in order when told to stop."""
     configure_logs(settings.log_level)
     screen = console()
-    stop = Stop()
+    stop = Stop(_farewell(service, settings))
     try:
         async with AsyncExitStack() as stack:
-            with screen.status(f"{name} is starting …"):
-                parts = await stack.enter_async_context(starting)
-            _announce(screen, name, addresses(parts), footer)
+            parts = await stack.enter_async_context(starting)
+            _announce(screen, service, addresses(parts), footer)
             await stop.wait()
     except asyncio.CancelledError:
         if not stop.requested:
             raise
-    screen.print(Text(f"{name} has stopped.", style="good"))
+    screen.print(Text(f"{service.value} has stopped.", style="good"))
     return ExitCode.OK
 
 
-def _announce(screen: Console, name: str, addresses: Addresses, footer: Text) -> None:
+def _farewell(service: Service, settings: Settings) -> str:
+    """What is waited for at the end."""
+    if service is Service.API:
+        return "open connections are closed"
+    return f"turns that are under way have {settings.grace_sec:g} s to end"
+
+
+def _announce(screen: Console, service: Service, addresses: Addresses, footer: Text) -> None:
     table = Table.grid(padding=(0, 2))
     for what, where in addresses.items():
         table.add_row(f"  {what}", Text(where, style="name"))
-    screen.print(Text(f"✓ {name} is ready.", style="good"), "", table, "", footer, sep="\n", soft_wrap=True)
+    screen.print(Text(f"✓ {service.value} is ready.", style="good"), "", table, "", footer, sep="\n", soft_wrap=True)
 
 
-def _api(settings: Settings) -> Addresses:
+def _pages(settings: Settings) -> Addresses:
     return {"Page": f"{api_url(settings)}/", "API": api_url(settings), "API docs": f"{api_url(settings)}/docs"}
 
 

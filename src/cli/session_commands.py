@@ -18,6 +18,7 @@ from turnwise.cli.options import (
     StallAfter,
     Strict,
     Timeout,
+    UntilStopped,
     output,
     takes,
 )
@@ -98,7 +99,7 @@ def show(flags: Flags, session_id: SessionId, json: Json = False) -> None:
 def prompt(
     flags: Flags,
     session_id: SessionId,
-    text: Annotated[str, typer.Argument(help="What the agent is asked to do.", show_default=False)],
+    text: Annotated[str, typer.Argument(metavar="PROMPT", help="What the agent is asked to do.", show_default=False)],
     follow_up: Annotated[bool, typer.Option("--follow-up", help="If the session is at work: queue it.")] = False,
     steer: Annotated[bool, typer.Option("--steer", help="The same, marked as steering what is under way.")] = False,
     options: EngineOptions = None,
@@ -132,7 +133,7 @@ def prompt(
 def cancel(
     flags: Flags,
     session_id: SessionId,
-    wait: Annotated[bool, typer.Option("--wait", help="Return only when it has really stopped.")] = False,
+    wait: UntilStopped = False,
     json: Json = False,
 ) -> None:
     """Cancel the prompt that a session works on. What is queued behind it fails; the session stays."""
@@ -185,7 +186,9 @@ def transcript(flags: Flags, session_id: SessionId, json: Json = False) -> None:
 def resume(
     flags: Flags,
     session_id: SessionId,
-    file: Annotated[str, typer.Argument(help="What `transcript --json` wrote; - is stdin.", show_default=False)],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="What `transcript --json` wrote; - is stdin.", show_default=False)
+    ],
     json: Json = False,
 ) -> None:
     """Give a session another transcript than its own. Refused while it is at work."""

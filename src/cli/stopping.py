@@ -9,7 +9,8 @@ from turnwise.cli.execution import ExitCode
 
 
 class Stop:
-    def __init__(self) -> None:
+    def __init__(self, waits_for: str) -> None:
+        self._waits_for = waits_for
         self._requested = asyncio.Event()
         self._starting = asyncio.current_task()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -27,7 +28,7 @@ class Stop:
     def _signalled(self) -> None:
         if self.requested:
             os._exit(ExitCode.CANCELED)  # the embedded server, our child, goes with us
-        sys.stderr.write("\nStopping … (Ctrl-C again to stop at once)\n")
+        sys.stderr.write(f"\nStopping: {self._waits_for} … (Ctrl-C again to stop at once)\n")
         self._requested.set()
         if self._starting is not None:
             self._starting.cancel()

@@ -32,7 +32,7 @@ def add(
     flags: Flags,
     session_id: SessionId,
     name: Annotated[
-        str | None, typer.Argument(metavar="[TOOL]", help="Without it, all tools of the server.", show_default=False)
+        str | None, typer.Argument(metavar="TOOL", help="Without it, all tools of the server.", show_default=False)
     ] = None,
     server: Annotated[
         str | None, typer.Option(help="An MCP server that the worker is configured with.", show_default=False)
