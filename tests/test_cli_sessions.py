@@ -49,7 +49,7 @@ async def test_a_chat_begins_a_session_asks_until_the_answer_fits_and_says_how_t
         await person.until("Let me make sure that I get this right.")
         await person.until("Your choice:")
         person.type("beer\n")
-        await person.until("Not accepted: Please type one of 1, 2.")
+        await person.until("Not accepted: Please type one of 1, 2, or its name.")
         await person.until("Your choice:")
         person.type("2\n")
         await person.until("I go with “coffee”")
@@ -109,9 +109,12 @@ async def test_ctrl_c_in_a_chat_cancels_the_prompt_and_the_chat_goes_on(
         await person.until("› ")
         await session.submit("slow", engine_options=SLOW)
         await person.until("I am at it.")
+        person.type("and then this\n")
+        await person.until("Queued:")
         person.type("\x03")
         await person.until("Canceling it …")
         await person.until("■ Canceled after")
+        await person.until("Not executed, because it was queued: and then this")
         await person.until("› ")
         person.type("hello\n")
         await person.until("You said: “hello”.")
@@ -229,12 +232,12 @@ async def test_a_session_at_work_is_shown_refuses_queues_is_cleared_and_canceled
         turnwise("sessions", "pending", session.id, env=env),
     )
     link = f"http://temporal.example/namespaces/default/workflows/{session.id}"
-    for words in ("at work", run_id, "1 (1 prompt_follow_up)", "1 from the user", link):
+    for words in ("at work", run_id, "1 (queued prompt: 1)", "1 from the user", link):
         assert words in shown.out
     found = json.loads(as_json.out)
     assert (found["active_run_id"], found["stats"]["user_messages"], found["temporal_ui_url"]) == (run_id, 1, link)
     assert [item["text_preview"] for item in found["pending"]] == ["later"]
-    assert pending.out.splitlines()[1].split() == ["queued", "prompt_follow_up", "later"]
+    assert pending.out.splitlines()[1].split() == ["queued", "queued", "prompt", "later"]
     cleared = await turnwise("sessions", "pending", session.id, "--clear", "--json", env=env)
     assert json.loads(cleared.out) == {"queued_removed": 1, "resolved_removed": 0, "active_prompt_canceled": False}
     canceled = await turnwise("sessions", "cancel", session.id, "--wait", env=env)
@@ -332,7 +335,6 @@ async def test_what_is_refused_of_a_session_is_told_in_one_sentence(
         (["cancel", "nobody"], nobody),
         (["pending", "nobody"], nobody),
         (["tools", "list", "nobody"], nobody),
-        (["create", "--engine", "diesel"], "There is no engine 'diesel'."),
         (["tools", "add", session.id, "no.such.tool"], "There is no native tool 'no.such.tool'"),
         (["tools", "remove", session.id, "no.such.tool"], "The session has no tool 'no.such.tool'"),
         (["resume", session.id, str(tmp_path / "none.json")], f"The file {tmp_path / 'none.json'} cannot be read"),

@@ -18,7 +18,15 @@ from turnwise.cli.screen import Screen
 from turnwise.cli.targets import Target
 from turnwise.cli.telling import tell, tell_status
 from turnwise.client import AgentSession, Turnwise
-from turnwise.errors import PromptMalformed, QueueFull, RunInputInvalid, SessionClosed, SetupError, Unavailable
+from turnwise.errors import (
+    RUN_CANCELED,
+    PromptMalformed,
+    QueueFull,
+    RunInputInvalid,
+    SessionClosed,
+    SetupError,
+    Unavailable,
+)
 from turnwise.fcmp.events import (
     DATA_MODELS,
     ConversationCompleted,
@@ -33,7 +41,7 @@ from turnwise.sessions import ItemStatus, MessageEntry, PendingItem, SessionStat
 from turnwise.statechart import TERMINAL
 from turnwise.store.records import StoredEvent
 from turnwise.store.watching import Delta, QueueChanged, SessionSnapshot, StatusChanged
-from turnwise.wording.texts import clean, sentence
+from turnwise.wording.texts import GIST_LENGTH, clean, one_line, sentence
 from turnwise.wording.times import seconds_between
 
 COMPOSER = "› "
@@ -158,9 +166,17 @@ class Chat:
                 self._end()
             case ConversationFailed() as failed:
                 self._screen.print(rendering.ending(failed, seconds_between(self._began_at, event.ts)))
+                if failed.error.code == RUN_CANCELED:
+                    self._tell_dropped()
                 self._end()
             case data:
                 tell(data, self._known_view.mode, self._screen, self._asking)
+
+    def _tell_dropped(self) -> None:
+        """What was queued behind a canceled run goes with it."""
+        for item in self._queue:
+            text = one_line(item.text_preview, GIST_LENGTH)
+            self._screen.print(Text(f"  Not executed, because it was queued: {text}", style="warn"))
 
     def _ask(self, run_id: str, question: OpenQuestion) -> None:
         if self._asking.knows(run_id, question):

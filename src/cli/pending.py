@@ -11,7 +11,8 @@ from turnwise.cli.execution import ExitCode
 from turnwise.cli.options import Output
 from turnwise.cli.targets import Target
 from turnwise.sessions import Cleared, ItemStatus, PendingItem
-from turnwise.wording.texts import one_line
+from turnwise.wording.sessions import SOURCES
+from turnwise.wording.texts import clean, one_line
 
 STYLES = {ItemStatus.QUEUED: "name", ItemStatus.RESOLVED: "good", ItemStatus.FAILED: "bad"}
 
@@ -61,6 +62,6 @@ def _table(items: list[PendingItem]) -> Table:
         status = Text(item.status.value, style=STYLES.get(item.status, ""))
         text = Text(one_line(item.text_preview, len(item.text_preview) + 1))
         if item.error is not None:
-            text.append(f"  {item.error.message} ({item.error.code})", style="quiet")
-        table.add_row(status, item.source.value, text)
+            text.append(f"  {clean(item.error.message)} ({item.error.code})", style="quiet")
+        table.add_row(status, SOURCES[item.source], text)
     return table

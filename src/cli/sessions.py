@@ -16,9 +16,10 @@ from turnwise.cli.runs import Until
 from turnwise.cli.targets import Target
 from turnwise.client import AgentSession, Turnwise
 from turnwise.runs import RunSettings
-from turnwise.sessions import SessionStats, SessionView
-from turnwise.wording.sessions import session_title
+from turnwise.sessions import ItemSource, SessionStats, SessionView
+from turnwise.wording.sessions import SOURCES, session_title
 from turnwise.wording.statuses import status_sentence
+from turnwise.wording.texts import clean
 from turnwise.wording.times import ago, seconds_since
 
 TITLE_LENGTH = 80
@@ -122,7 +123,7 @@ def _print_table(sessions: list[SessionView]) -> None:
     for view in sessions:
         began = session_title(view, TITLE_LENGTH)
         created = ago(seconds_since(view.created_at, now))
-        table.add_row(view.session_id, session_state(view), created, str(view.total_entries), Text(began))
+        table.add_row(clean(view.session_id), session_state(view), created, str(view.total_entries), Text(began))
     console().print(table)
 
 
@@ -131,7 +132,7 @@ def _card(detail: SessionDetail, stats: SessionStats) -> Table:
     card = Table.grid(padding=(0, 3, 0, 0))
     card.add_column(style="quiet", no_wrap=True)
     card.add_column(overflow="fold")
-    breakdown = ", ".join(f"{count} {name}" for name, count in stats.pending_breakdown if count)
+    breakdown = ", ".join(f"{SOURCES[ItemSource(name)]}: {count}" for name, count in stats.pending_breakdown if count)
     rows: list[tuple[str, str | Text | None]] = [
         ("Session", detail.session_id),
         ("State", session_state(detail)),
@@ -142,7 +143,7 @@ def _card(detail: SessionDetail, stats: SessionStats) -> Table:
         ("Engine", f"{detail.engine}, {detail.mode.value}"),
         ("Forked from", detail.parent_session_id),
         ("Created", detail.created_at),
-        ("Last said", detail.last_updated_at),
+        ("Last change", detail.last_updated_at),
         ("Closed", detail.closed_at),
         ("Temporal", detail.temporal_ui_url),
     ]

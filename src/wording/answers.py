@@ -55,12 +55,17 @@ def response_from_argument(question: Question | None, text: str) -> JsonValue:
 
 
 def example(question: Question) -> str:
-    """A response that could be given, as one would type it after `turnwise reply`."""
+    """A response that could be given, as one would type it after `turnwise reply`.
+
+    For a risk it is none yet: nobody is to accept one by pasting a line.
+    """
+    if question.kind is Kind.RISK_ACK:
+        return "|".join(as_text(option.value) for option in question.options) or "true|false"
     if is_choice(question):
         value = question.options[0].value
         return value if isinstance(value, str) else json_text(value)
     match question.kind:
-        case Kind.CONFIRM | Kind.RISK_ACK:
+        case Kind.CONFIRM:
             return "true"
         case Kind.FILL_FIELDS:
             return json_text(dict.fromkeys(field_names(question), "…"))
@@ -106,7 +111,7 @@ class _Choice:
         for option in self._options:
             if typed.casefold() in (option.label.casefold(), as_text(option.value).casefold()):
                 return Response(option.value)
-        raise ResponseInvalid(f"please type one of {', '.join(keys(self._options)[:20])}")
+        raise ResponseInvalid(f"please type one of {', '.join(keys(self._options)[:20])}, or its name")
 
     def restart(self) -> None:
         pass

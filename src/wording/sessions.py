@@ -1,7 +1,15 @@
 """A session in a few words."""
 
-from turnwise.sessions import SessionView
+from turnwise.sessions import ItemSource, SessionView
 from turnwise.wording.texts import one_line
+
+SOURCES: dict[ItemSource, str] = {
+    ItemSource.PROMPT: "prompt",
+    ItemSource.PROMPT_FOLLOW_UP: "queued prompt",
+    ItemSource.STEER: "steering",
+    ItemSource.FOLLOW_UP: "follow-up",
+}
+"""How an input came, in words."""
 
 
 def session_title(view: SessionView, limit: int) -> str:

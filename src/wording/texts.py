@@ -7,8 +7,12 @@ from turnwise.wording.answers import as_text
 GIST_LENGTH = 140
 
 _KEPT = "\n\t"
+_CONTROLS = [*range(0x20), *range(0x7F, 0xA0)]
+_DIRECTIONS = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+"""They turn the order of the letters around them: what is read is not what was written."""
+_SEPARATORS = [0x2028, 0x2029]
 _CONTROL: dict[int, str | None] = {
-    code: "\ufffd" for code in [*range(0x20), *range(0x7F, 0xA0)] if chr(code) not in _KEPT
+    code: "\ufffd" for code in [*_CONTROLS, *_DIRECTIONS, *_SEPARATORS] if chr(code) not in _KEPT
 } | {ord("\r"): None}
 
 

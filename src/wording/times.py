@@ -11,8 +11,8 @@ from turnwise.wording.texts import arguments, clean
 
 def span(seconds: float) -> str:
     """A length of time, as exact as it is worth reading."""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
+    if seconds <= 60:
+        return f"{round(seconds, 1):g} s"
     minutes, seconds = divmod(int(seconds), 60)
     if minutes < 60:
         return f"{minutes} min {seconds} s"
@@ -40,7 +40,7 @@ def seconds_since(moment: str, now: datetime) -> float:
 
 def deadline(asked: OpenQuestion, now: datetime, *, strict: bool) -> str | None:
     """Only what the person has to know: that somebody else will decide, and when."""
-    return None if strict else f"Without a reply, {_decision(asked)} in {span(max(_left(asked, now), 0))}."
+    return None if strict else f"Without a reply, {_decision(asked)} in {span(max(math.ceil(_left(asked, now)), 0))}."
 
 
 def countdown(asked: OpenQuestion, now: datetime, *, strict: bool) -> str:
