@@ -146,8 +146,12 @@ async def refused(command: str, env: dict[str, str]) -> str:
     process = await asyncio.create_subprocess_exec(
         TURNWISE, command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=bound_by_permissions
     )
-    async with asyncio.timeout(PATIENCE_SEC):
-        _, said = await process.communicate()
+    try:
+        async with asyncio.timeout(PATIENCE_SEC):
+            _, said = await process.communicate()
+    finally:
+        with contextlib.suppress(ProcessLookupError):  # should it serve, against what is expected of it
+            process.kill()
     assert (process.returncode, said.count(b"\n")) == (1, 1), said
     return said.decode()
 
