@@ -8,19 +8,14 @@ from turnwise.cli.execution import ExitCode, execute, starting
 from turnwise.cli.options import (
     CLIENT,
     SERVICE,
-    Engine,
-    EngineOptions,
     Flags,
     IdempotencyKey,
     Json,
-    MaxAttempts,
-    ModeName,
+    RunFlags,
     RunId,
-    StallAfter,
-    Strict,
-    Timeout,
     UntilStopped,
     output,
+    starts_runs,
     takes,
 )
 from turnwise.cli.services import Service
@@ -110,18 +105,13 @@ def _serve(flags: Flags, service: Service) -> None:
 
 @app.command(rich_help_panel=RUNS)
 @takes(CLIENT)
+@starts_runs
 def run(
     flags: Flags,
+    run_flags: RunFlags,
     prompt: Annotated[
         str, typer.Argument(metavar="PROMPT", help="What the agent is asked to do.", show_default=False)
     ] = "",
-    engine: Engine = "scripted",
-    options: EngineOptions = None,
-    mode: ModeName = "interactive",
-    strict: Strict = True,
-    timeout: Timeout = None,
-    max_attempts: MaxAttempts = None,
-    stall_after: StallAfter = None,
     session_id: Annotated[str | None, typer.Option(help="The session it belongs to.", show_default=False)] = None,
     idempotency_key: IdempotencyKey = None,
     detach: Annotated[bool, typer.Option("--detach", help="Start it, print its id, and leave.")] = False,
@@ -139,15 +129,7 @@ def run(
         from turnwise.cli import starting
         from turnwise.cli.reading import read_run, read_settings
 
-        settings = read_settings(
-            engine=engine,
-            options=options,
-            mode=mode,
-            strict=strict,
-            timeout=timeout,
-            max_attempts=max_attempts,
-            stall_after=stall_after,
-        )
+        settings = read_settings(run_flags)
         run_input = read_run(settings, prompt, session_id)
         manner = starting.manner(detach=detach, no_input=no_input or json, wait=wait)
         return await starting.run(target, run_input, idempotency_key, manner, output(json))
@@ -240,19 +222,14 @@ def cancel(
 
 @app.command(rich_help_panel=SESSIONS)
 @takes(CLIENT)
+@starts_runs
 def chat(
     flags: Flags,
+    run_flags: RunFlags,
     session_id: Annotated[
         str | None,
         typer.Argument(metavar="SESSION", help="One to go on with; a new one when not given.", show_default=False),
     ] = None,
-    engine: Engine = "scripted",
-    options: EngineOptions = None,
-    mode: ModeName = "interactive",
-    strict: Strict = True,
-    timeout: Timeout = None,
-    max_attempts: MaxAttempts = None,
-    stall_after: StallAfter = None,
 ) -> None:
     """Talk to a session in the terminal.
 
@@ -264,15 +241,7 @@ def chat(
         from turnwise.cli.chat import chat
         from turnwise.cli.reading import read_settings
 
-        settings = read_settings(
-            engine=engine,
-            options=options,
-            mode=mode,
-            strict=strict,
-            timeout=timeout,
-            max_attempts=max_attempts,
-            stall_after=stall_after,
-        )
+        settings = read_settings(run_flags)
         return await chat(target, session_id, settings)
 
     execute(flags, work)

@@ -1,11 +1,11 @@
-"""The flags that override settings, written once and given to each command that takes them."""
+"""The options that several commands share, written once: flags that override settings, and how a run is started."""
 
 import functools
 import inspect
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Concatenate, Literal, ParamSpec
+from typing import Annotated, Concatenate, Literal, ParamSpec, TypedDict, cast
 
 import typer
 
@@ -27,22 +27,8 @@ SessionId = Annotated[
 UntilStopped = Annotated[bool, typer.Option("--wait", help="Return only when it has really stopped.")]
 Json = Annotated[bool, typer.Option("--json", help="For machines: JSON, and nothing else.")]
 
-# What a run, or each run of a session, is started with.
-Engine = Annotated[str, typer.Option(help="What executes the turns.")]
 EngineOptions = Annotated[
     str | None, typer.Option(help="Options of the engine: a JSON object, or @FILE.", show_default=False)
-]
-ModeName = Annotated[
-    Literal["interactive", "auto"], typer.Option(help="auto never waits: each question is decided at once.")
-]
-Strict = Annotated[bool, typer.Option(help="Only a person may answer; --no-strict lets the deadline decide.")]
-Timeout = Annotated[
-    float | None, typer.Option(min=0, help="Seconds until a question's deadline (1200).", show_default=False)
-]
-MaxAttempts = Annotated[int | None, typer.Option(min=1, help="How many turns may ask.", show_default=False)]
-StallAfter = Annotated[
-    float | None,
-    typer.Option(help="Seconds of silence after which the status says stalled (120).", show_default=False),
 ]
 IdempotencyKey = Annotated[str | None, typer.Option(help="The same key again gives the same one.", show_default=False)]
 
@@ -69,6 +55,52 @@ _SETTINGS: dict[str, tuple[object, str]] = {
 }
 
 
+class RunFlags(TypedDict):
+    """What a run, or each run of a session, is started with."""
+
+    engine: str
+    options: str | None
+    mode: str
+    strict: bool
+    timeout: float | None
+    max_attempts: int | None
+    stall_after: float | None
+
+
+_RUN_FLAGS: dict[str, tuple[object, object]] = {
+    "engine": (Annotated[str, typer.Option(help="What executes the turns.")], "scripted"),
+    "options": (EngineOptions, None),
+    "mode": (
+        Annotated[
+            Literal["interactive", "auto"], typer.Option(help="auto never waits: each question is decided at once.")
+        ],
+        "interactive",
+    ),
+    "strict": (
+        Annotated[bool, typer.Option(help="Only a person may answer; --no-strict lets the deadline decide.")],
+        True,
+    ),
+    "timeout": (
+        Annotated[
+            float | None, typer.Option(min=0, help="Seconds until a question's deadline (1200).", show_default=False)
+        ],
+        None,
+    ),
+    "max_attempts": (
+        Annotated[int | None, typer.Option(min=1, help="How many turns may ask.", show_default=False)],
+        None,
+    ),
+    "stall_after": (
+        Annotated[
+            float | None,
+            typer.Option(help="Seconds of silence after which the status says stalled (120).", show_default=False),
+        ],
+        None,
+    ),
+}
+"""By name: what Typer makes an option of, and its default."""
+
+
 def takes(settings: tuple[str, ...]) -> Callable[[Callable[Concatenate[Flags, P], None]], Callable[..., None]]:
     """Gives a command one option for each setting; it gets those that were used as its first argument."""
 
@@ -81,11 +113,28 @@ def takes(settings: tuple[str, ...]) -> Callable[[Callable[Concatenate[Flags, P]
         _, *own = inspect.signature(command).parameters.values()
         parameters = [*own, *map(_option, settings)]
         called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        called.__doc__ = _flowing(inspect.cleandoc(command.__doc__ or ""))
         called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        called.__doc__ = _flowing(inspect.cleandoc(command.__doc__ or ""))
         return called
 
     return decorate
+
+
+def starts_runs(command: Callable[Concatenate[Flags, RunFlags, P], None]) -> Callable[Concatenate[Flags, ...], None]:
+    """Gives a command, before `takes` does, the options of what a run is started with, as its second argument."""
+
+    @functools.wraps(command)
+    def called(flags: Flags, *args: P.args, **kwargs: P.kwargs) -> None:
+        given = {name: kwargs.pop(name) for name in _RUN_FLAGS}
+        command(flags, cast(RunFlags, given), *args, **kwargs)
+
+    flags, _, *own = inspect.signature(command).parameters.values()
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, (annotation, default) in _RUN_FLAGS.items()
+    ]
+    called.__signature__ = inspect.Signature([flags, *own, *options])  # type: ignore[attr-defined]
+    return called
 
 
 def _flowing(text: str) -> str:

@@ -6,30 +6,23 @@ from pathlib import Path
 import orjson
 from pydantic import JsonValue, ValidationError
 
+from turnwise.cli.options import RunFlags
 from turnwise.errors import EntriesInvalid, RunInputInvalid
 from turnwise.fcmp.events import Mode
 from turnwise.fcmp.jsonvalue import JsonObject
 from turnwise.runs import DEFAULT_SESSION_TIMEOUT_SEC, DEFAULT_STALL_AFTER_SEC, RunInput, RunSettings
 
 
-def read_settings(
-    *,
-    engine: str,
-    options: str | None,
-    mode: str,
-    strict: bool,
-    timeout: float | None,
-    max_attempts: int | None,
-    stall_after: float | None,
-) -> RunSettings:
+def read_settings(given: RunFlags) -> RunSettings:
+    timeout, stall_after = given["timeout"], given["stall_after"]
     try:
         return RunSettings(
-            engine=engine,
-            engine_options=read_options(options) or {},
-            mode=Mode(mode),
-            interactive_require_user_reply=strict,
+            engine=given["engine"],
+            engine_options=read_options(given["options"]) or {},
+            mode=Mode(given["mode"]),
+            interactive_require_user_reply=given["strict"],
             session_timeout_sec=DEFAULT_SESSION_TIMEOUT_SEC if timeout is None else timeout,
-            max_attempts=max_attempts,
+            max_attempts=given["max_attempts"],
             stall_after_sec=DEFAULT_STALL_AFTER_SEC if stall_after is None else stall_after,
         )
     except ValidationError as error:

@@ -7,19 +7,15 @@ import typer
 from turnwise.cli.execution import ExitCode, execute
 from turnwise.cli.options import (
     CLIENT,
-    Engine,
     EngineOptions,
     Flags,
     IdempotencyKey,
     Json,
-    MaxAttempts,
-    ModeName,
+    RunFlags,
     SessionId,
-    StallAfter,
-    Strict,
-    Timeout,
     UntilStopped,
     output,
+    starts_runs,
     takes,
 )
 from turnwise.cli.targets import Target
@@ -49,15 +45,10 @@ def list_(
 
 @sessions.command()
 @takes(CLIENT)
+@starts_runs
 def create(
     flags: Flags,
-    engine: Engine = "scripted",
-    options: EngineOptions = None,
-    mode: ModeName = "interactive",
-    strict: Strict = True,
-    timeout: Timeout = None,
-    max_attempts: MaxAttempts = None,
-    stall_after: StallAfter = None,
+    run_flags: RunFlags,
     idempotency_key: IdempotencyKey = None,
     json: Json = False,
 ) -> None:
@@ -67,15 +58,7 @@ def create(
         from turnwise.cli.reading import read_settings
         from turnwise.cli.sessions import create
 
-        settings = read_settings(
-            engine=engine,
-            options=options,
-            mode=mode,
-            strict=strict,
-            timeout=timeout,
-            max_attempts=max_attempts,
-            stall_after=stall_after,
-        )
+        settings = read_settings(run_flags)
         return await create(target, settings, idempotency_key, output(json))
 
     execute(flags, work, output(json))
