@@ -94,13 +94,7 @@ async def pages(sweep: Sweeping) -> list[str]:
     """After which run each page of runs began, in the sweep's newest history."""
     scheduled = [event.activity_task_scheduled_event_attributes for event in (await sweep.fetch_history()).events]
     requests = [each.input.payloads[0] for each in scheduled if each.activity_type.name == Sweep.check_page.__name__]
-    return [_after(json.loads(request.data)) for request in requests]
-
-
-def _after(request: JsonObject) -> str:
-    """What the request for a page says besides the restart that it belongs to."""
-    [after] = [value for name, value in request.items() if name != "restart"]
-    return str(after)
+    return [json.loads(request.data)["after"] for request in requests]
 
 
 async def until_asked_again(run: Run) -> None:
