@@ -15,6 +15,8 @@ MAX_ACCEPTED_TTL_SEC = 3600.0
 DEFAULT_STALL_AFTER_SEC = 120.0
 MIN_STALL_AFTER_SEC = 0.1
 MAX_STALL_AFTER_SEC = 7 * 24 * 3600.0
+MAX_NUMBER = 2**31 - 1
+"""What every database can count up to."""
 
 Identifier = Annotated[
     str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$"), AfterValidator(portable)
@@ -41,7 +43,7 @@ class RunSettings(BaseModel):
     """Strict: only a person may answer. With false, the deadline decides."""
     session_timeout_sec: float = Field(default=DEFAULT_SESSION_TIMEOUT_SEC, ge=0, le=MAX_SESSION_TIMEOUT_SEC)
     """How long a question waits before its deadline; 0 and fractions are allowed."""
-    max_attempts: int | None = Field(default=None, ge=1)
+    max_attempts: int | None = Field(default=None, ge=1, le=MAX_NUMBER)
     """How many turns may run; a question asked by the last of them fails the run."""
     accepted_ttl_sec: float = Field(default=DEFAULT_ACCEPTED_TTL_SEC, ge=0, le=MAX_ACCEPTED_TTL_SEC)
     """How long the status may say `accepted` while nothing starts."""

@@ -86,7 +86,7 @@ def test_a_whole_number_may_come_back_with_or_without_its_point() -> None:
 
 
 def test_the_refusal_of_a_choice_names_the_options() -> None:
-    assert "1, '1', 0.5, False" in reason(question(**CHOICE), "blue")
+    assert '1, "1", 0.5, false' in reason(question(**CHOICE), "blue")
 
 
 @pytest.mark.parametrize("kind", [Kind.CONFIRM, Kind.RISK_ACK])

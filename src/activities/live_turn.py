@@ -24,12 +24,17 @@ class LiveTurn:
     def __init__(self, playing: Coroutine[None, None, TurnResult], writer: TurnWriter) -> None:
         self._playing = asyncio.create_task(playing)
         self._over = asyncio.Event()
-        self._playing.add_done_callback(lambda _: self._over.set())
+        self._playing.add_done_callback(self._came_to_an_end)
         self._writer = writer
         self._whole = asyncio.create_task(self._to_the_end())
         self._stopped_as: TurnEnding | None = None
         self.started = time.monotonic()
         self.watchers = 0
+
+    def _came_to_an_end(self, playing: asyncio.Task[TurnResult]) -> None:
+        if not playing.cancelled():
+            playing.exception()  # of an engine that was left to itself, nobody else asks for it
+        self._over.set()
 
     async def result(self) -> TurnResult:
         """Waits for the turn's end; to be canceled here does not touch the turn."""

@@ -29,6 +29,7 @@ from turnwise.errors import (
     TurnOwned,
 )
 from turnwise.fcmp.events import ErrorInfo
+from turnwise.fcmp.questions import Question
 from turnwise.runs import Recovery
 from turnwise.store import Store
 from turnwise.store.records import Asked, Canceled, Failed, Interrupted, Succeeded, TurnContext, TurnResult
@@ -154,7 +155,8 @@ class Turns:
                 async for output in outputs:
                     match output:
                         case Ask(question, handle, usage):
-                            return TurnResult(ending=Asked(question=question, handle=handle), usage=usage)
+                            asked = Asked(question=_readable(question), handle=handle)
+                            return TurnResult(ending=asked, usage=usage)
                         case Done(usage):
                             return TurnResult(ending=Succeeded(message_id=None), usage=usage)
                         case Fail(message, code, usage):
@@ -180,6 +182,11 @@ class Turns:
             await handle.signal("turn_started", ref.attempt)
         except RPCError as error:
             log.warning("turn.not_announced", run_id=ref.run_id, attempt=ref.attempt, reason=error.message)
+
+
+def _readable(question: Question) -> Question:
+    """As its workflow will read it: an engine may have built one that nobody can."""
+    return Question.model_validate_json(question.model_dump_json())
 
 
 def _failed(code: str, message: str) -> Failed:

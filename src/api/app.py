@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from turnwise.api import health, metrics, problems, runs, session_tools, sessions
-from turnwise.api.limits import BodyLimit, HostCheck
+from turnwise.api.limits import BodyLimit, HostCheck, OriginCheck
 from turnwise.api.page import serving
 from turnwise.api.services import Services
 from turnwise.api.stopping import Stopping
@@ -29,6 +29,7 @@ def create_app(services: Services, allowed_hosts: Sequence[str]) -> FastAPI:
     serving.install(app)
     problems.install(app)
     app.add_middleware(BodyLimit)
+    app.add_middleware(OriginCheck)
     app.add_middleware(HostCheck, allowed_hosts=frozenset(allowed_hosts))
     app.add_middleware(Stopping)
     openapi = app.openapi()  # made once, kept by the application

@@ -2,12 +2,14 @@
 
 import re
 
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from turnwise.api.problems import problem
 
 MAX_BODY_BYTES = 1024 * 1024
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 PORT = re.compile(r":\d+$")
 TOO_LARGE = f"A request body is limited to {MAX_BODY_BYTES} bytes."
 
@@ -22,12 +24,33 @@ class HostCheck:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and "*" not in self._allowed:
             host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
-            if PORT.sub("", host) not in self._allowed:
+            if PORT.sub("", host).lower().removesuffix(".") not in self._allowed:
                 await problem(400, "HOST_NOT_ALLOWED", "This name is not in TURNWISE_API_ALLOWED_HOSTS.")(
                     scope, receive, send
                 )
                 return
         await self._app(scope, receive, send)
+
+
+class OriginCheck:
+    """Refuses what a page of somebody else's makes a browser send: the API has no login that could tell them apart."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] not in SAFE_METHODS and _is_foreign(Headers(scope=scope)):
+            refusal = problem(403, "ORIGIN_NOT_ALLOWED", "A page of another origin may change nothing here.")
+            await refusal(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+def _is_foreign(headers: Headers) -> bool:
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    if site is not None:  # the browser's own word, which holds behind proxies too
+        return site not in ("same-origin", "none")
+    return origin is not None and origin.partition("://")[2] != headers.get("host")
 
 
 class BodyLimit:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from turnwise.fcmp.events import FcmpEvent
 from turnwise.fcmp.jsonvalue import Json
 from turnwise.fcmp.questions import OpenQuestion
-from turnwise.runs import Identifier
+from turnwise.runs import MAX_NUMBER, Identifier
 from turnwise.statechart import State
 from turnwise.store.records import AuditRecord, RunView
 
@@ -37,7 +37,7 @@ class PendingInteraction(BaseModel):
 class ReplyRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    interaction_id: int = Field(ge=1)
+    interaction_id: int = Field(ge=1, le=MAX_NUMBER)
     response: Json
     reply_id: Identifier | None = None
     """Names this reply, so that it can be sent again without being taken twice."""

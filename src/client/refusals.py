@@ -5,7 +5,7 @@ from datetime import timedelta
 from temporalio.api.errordetails.v1 import NamespaceNotFoundFailure
 from temporalio.client import WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
-from temporalio.service import RPCError
+from temporalio.service import RPCError, RPCStatusCode
 
 from turnwise import errors
 from turnwise.errors import TurnwiseError, Unavailable
@@ -24,6 +24,7 @@ _NAMED: dict[str, type[TurnwiseError]] = {
         errors.QueueFull,
         errors.ReplyMalformed,
         errors.ResponseInvalid,
+        errors.RunInputInvalid,
         errors.SessionBusy,
         errors.SessionClosed,
         errors.SessionNotFound,
@@ -47,10 +48,21 @@ def refused(error: WorkflowUpdateFailedError) -> TurnwiseError | None:
     return _NAMED[cause.type](cause.message, **details)
 
 
+def says_that_there_is_none(error: RPCError) -> bool:
+    """No such workflow, or none that runs; not that there is no such namespace."""
+    return error.status is RPCStatusCode.NOT_FOUND and _missing_namespace(error) is None
+
+
 def unavailable(error: RPCError) -> Unavailable:
-    namespace = NamespaceNotFoundFailure()
-    if error.grpc_status.details and error.grpc_status.details[0].Unpack(namespace):
+    namespace = _missing_namespace(error)
+    if namespace is not None:
         return Unavailable(
-            f"The Temporal server has no namespace '{namespace.namespace}': make it, or correct TEMPORAL_NAMESPACE."
+            f"The Temporal server has no namespace '{namespace}': make it, or correct TEMPORAL_NAMESPACE."
         )
     return Unavailable(f"The Temporal server cannot be used now ({error.status.name.lower()}).")
+
+
+def _missing_namespace(error: RPCError) -> str | None:
+    failure = NamespaceNotFoundFailure()
+    details = error.grpc_status.details
+    return failure.namespace if details and details[0].Unpack(failure) else None

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 
 from pydantic import JsonValue, ValidationError
 from temporalio.client import WorkflowHandle, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError
-from temporalio.service import RPCError, RPCStatusCode
+from temporalio.service import RPCError
 
-from turnwise.client.refusals import RPC_TIMEOUT, refused, unavailable
+from turnwise.client.refusals import RPC_TIMEOUT, refused, says_that_there_is_none, unavailable
 from turnwise.errors import (
     AlreadyAnswered,
     InteractionStale,
@@ -34,9 +34,12 @@ class Run:
         self.id = run_id
         self._handle = handle
         self._store = store
+        self._is_known = False
 
     async def view(self) -> RunView:
-        return await self._store.run(self.id)
+        view = await self._store.run(self.id)
+        self._is_known = True
+        return view
 
     async def status(self) -> StatusView:
         """What people are to be shown."""
@@ -70,6 +73,7 @@ class Run:
             reply = Reply(interaction_id=interaction_id, response=response, reply_id=reply_id or str(uuid.uuid4()))
         except ValidationError as error:
             raise ReplyMalformed(first_fault(error)) from error
+        await self._require()
         try:
             return await self._update(reply)
         except (AlreadyAnswered, InteractionStale, NotWaiting) as refusal:
@@ -93,15 +97,21 @@ class Run:
 
     async def cancel(self) -> RunView:
         """Asks the run to stop. It is canceled when its turn has really stopped: `wait` tells."""
+        await self._require()
         try:
             await self._handle.cancel(rpc_timeout=RPC_TIMEOUT)
         except RPCError as error:
-            if error.status is not RPCStatusCode.NOT_FOUND:
+            if not says_that_there_is_none(error):
                 raise unavailable(error) from error
         run = await self.view()
         if run.state in TERMINAL and run.state is not State.CANCELED:
             raise RunEnded(f"The run has ended ({run.state.value}); it cannot be canceled.")
         return run
+
+    async def _require(self) -> None:
+        """Nothing is sent to a workflow that is no run of ours."""
+        if not self._is_known:
+            await self.view()
 
     async def wait(self) -> RunView:
         """Returns when the run has ended."""
@@ -126,7 +136,7 @@ class Run:
             message = "No worker could take the reply. Send it again with the same reply_id."
             raise Unavailable(message, reply_id=reply.reply_id) from error
         except RPCError as error:
-            if error.status is not RPCStatusCode.NOT_FOUND:
+            if not says_that_there_is_none(error):
                 raise unavailable(error) from error
             run = await self.view()
             raise NotWaiting(f"The run has no open question: it has ended ({run.state.value}).") from error

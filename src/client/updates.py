@@ -4,9 +4,9 @@ from datetime import timedelta
 from typing import TypeVar
 
 from temporalio.client import Client, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError
-from temporalio.service import RPCError, RPCStatusCode
+from temporalio.service import RPCError
 
-from turnwise.client.refusals import RPC_TIMEOUT, refused, unavailable
+from turnwise.client.refusals import RPC_TIMEOUT, refused, says_that_there_is_none, unavailable
 from turnwise.errors import SessionClosed, Unavailable
 from turnwise.store import Store
 
@@ -18,6 +18,7 @@ class SessionUpdates:
         self._session_id = session_id
         self._handle = temporal.get_workflow_handle(session_id)
         self._store = store
+        self._is_known = False
 
     async def send(
         self,
@@ -28,6 +29,9 @@ class SessionUpdates:
         patience: timedelta = RPC_TIMEOUT,
     ) -> T:
         """Raises the error that the session refused it with, SessionClosed, SessionNotFound or Unavailable."""
+        if not self._is_known:  # nothing is sent to a workflow that is no session of ours
+            await self._store.sessions.settings(self._session_id)
+            self._is_known = True
         try:
             result: T = await self._handle.execute_update(
                 name, args=arguments, result_type=gives, id=update_id, rpc_timeout=patience
@@ -38,7 +42,7 @@ class SessionUpdates:
         except WorkflowUpdateRPCTimeoutOrCancelledError as error:
             raise Unavailable("No worker took this.") from error
         except RPCError as error:
-            if error.status is not RPCStatusCode.NOT_FOUND:
+            if not says_that_there_is_none(error):
                 raise unavailable(error) from error
             # Raises SessionNotFound when there is none. One whose workflow somebody ended from outside is closed.
             await self._store.sessions.close(self._session_id)

@@ -5,7 +5,7 @@ import re
 from turnwise.engines.script import Step
 from turnwise.fcmp.questions import Kind, Option, Question
 
-_ALTERNATIVES = re.compile(r"([\w'’-]+) or ([\w'’-]+)", re.IGNORECASE)
+_ALTERNATIVES = re.compile(r"(?<![\w'’-])([\w'’-]{1,100}) or ([\w'’-]{1,100})", re.IGNORECASE)
 _RISKY = re.compile(r"\b(delete|drop|deploy|pay|publish|remove|send)\b", re.IGNORECASE)
 _BOOKING = re.compile(r"\b(book|order|register|reserve)\b", re.IGNORECASE)
 _PERMISSION = re.compile(r"\b(may|shall|should)\s+(i|we|you)\b", re.IGNORECASE)

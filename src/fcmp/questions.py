@@ -1,15 +1,13 @@
 """A question that a turn asks the user, and what counts as an answer to it."""
 
 from enum import StrEnum
-from functools import lru_cache
 from typing import Annotated, Self
 
-import jsonschema_rs
-import orjson
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, JsonValue, StringConstraints, model_validator
 
 from turnwise.errors import ResponseInvalid
-from turnwise.fcmp.jsonvalue import Json, JsonObject, json_bytes, portable, same_json
+from turnwise.fcmp.jsonvalue import Json, JsonObject, json_bytes, json_text, portable, same_json
+from turnwise.fcmp.schemas import check_schema, fault
 
 QUESTION_MAX_BYTES = 32 * 1024
 """A question travels through Temporal history, which must stay small."""
@@ -62,7 +60,7 @@ class Question(BaseModel):
             raise ValueError("required_fields names a field twice")
         if self.response_schema is not None:
             try:
-                _compiled(json_bytes(self.response_schema))
+                check_schema(self.response_schema)
             except ValueError as error:
                 raise ValueError(f"response_schema is not a usable JSON Schema: {error}") from error
         if self.default_decision_policy is Policy.USE_DEFAULT and self.default is None:
@@ -110,7 +108,7 @@ def check_response(question: Question, response: JsonValue) -> None:
 
 def _check_choice(question: Question, response: JsonValue) -> None:
     if not any(same_json(response, option.value) for option in question.options):
-        allowed = ", ".join(repr(option.value) for option in question.options[:20])
+        allowed = ", ".join(json_text(option.value) for option in question.options[:20])
         raise ResponseInvalid(f"the response must be one of the options' values: {allowed}")
 
 
@@ -123,21 +121,7 @@ def _check_fields(question: Question, response: JsonValue) -> None:
 
 
 def _check_schema(schema: JsonObject | bool, response: JsonValue) -> None:
-    error = next(_compiled(json_bytes(schema)).iter_errors(response), None)
-    if error is not None:
-        where = "/".join(str(part) for part in error.instance_path)
-        raise ResponseInvalid(f"the response does not fit response_schema at '/{where}': {error.message[:500]}")
-
-
-def _refuse_remote(uri: str) -> JsonValue:
-    raise ValueError(f"a schema may not refer outside itself ({uri})")
-
-
-@lru_cache(maxsize=256)
-def _compiled(schema: bytes) -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator(
-        orjson.loads(schema),
-        retriever=_refuse_remote,
-        # The linear-time engine: a pattern from outside must not be able to hang a worker.
-        pattern_options=jsonschema_rs.RegexOptions(size_limit=1_000_000, dfa_size_limit=1_000_000),
-    )
+    found = fault(schema, response)
+    if found is not None:
+        where, why = found
+        raise ResponseInvalid(f"the response does not fit response_schema at '/{where}': {why[:500]}")

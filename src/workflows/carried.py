@@ -1,6 +1,9 @@
 """What a run's workflow begins with: its input, and what continue-as-new has taken along."""
 
-from pydantic import BaseModel, JsonValue, ValidationError
+from datetime import datetime
+from typing import Self
+
+from pydantic import BaseModel, JsonValue, ValidationError, model_validator
 
 from turnwise.errors import first_fault
 from turnwise.fcmp.questions import OpenQuestion
@@ -18,6 +21,14 @@ class Carried(BaseModel):
     refused_signals: int = 0
     redrives: int = 0
     last_restart: str | None = None
+
+    @model_validator(mode="after")
+    def _can_be_gone_on_with(self) -> Self:
+        if self.state is State.WAITING_USER and self.question is None:
+            raise ValueError("what waits has a question")
+        if self.question is not None:
+            datetime.fromisoformat(self.question.deadline)
+        return self
 
 
 def read(request: JsonValue, carried: JsonValue) -> tuple[RunInput, Carried, str | None]:

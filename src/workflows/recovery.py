@@ -12,7 +12,8 @@ with workflow.unsafe.imports_passed_through():
     from turnwise.activities.sweep import PageReport, PageRequest, Restart, Sweep
 
 PAGE_TIMEOUT = timedelta(minutes=5)
-HEARTBEAT_TIMEOUT = timedelta(seconds=30)
+HEARTBEAT_TIMEOUT = timedelta(seconds=10)
+"""A page that a paused worker has taken is given to another one after this."""
 
 
 class Stage(StrEnum):

@@ -17,7 +17,7 @@ from turnwise.errors import (
 from turnwise.fcmp.events import ReplyAccepted
 from turnwise.fcmp.jsonvalue import Json, json_bytes
 from turnwise.fcmp.questions import OpenQuestion, check_response
-from turnwise.runs import Identifier
+from turnwise.runs import MAX_NUMBER, Identifier
 
 RESPONSE_MAX_BYTES = 64 * 1024
 """A response travels through Temporal history, which must stay small."""
@@ -26,7 +26,7 @@ RESPONSE_MAX_BYTES = 64 * 1024
 class Reply(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    interaction_id: int = Field(ge=1)
+    interaction_id: int = Field(ge=1, le=MAX_NUMBER)
     response: Json
     reply_id: Identifier
 

@@ -49,7 +49,7 @@ class RunResult(BaseModel):
 @workflow.defn(sandboxed=False)
 class RunWorkflow:
     @workflow.init
-    def __init__(self, request: JsonValue = None, carried: JsonValue = None) -> None:
+    def __init__(self, request: JsonValue = None, carried: JsonValue = None, *_: object) -> None:
         # Read here and not by the SDK: what other languages send may be anything, and must fail the run, not hang it.
         self._input, before, self._input_error = read(request, carried)
         self._run_id = workflow.info().workflow_id
@@ -73,7 +73,7 @@ class RunWorkflow:
         self._visibility = Visibility(self._input)
 
     @workflow.run
-    async def run(self, request: JsonValue = None, carried: JsonValue = None) -> RunResult:
+    async def run(self, request: JsonValue = None, carried: JsonValue = None, *_: object) -> RunResult:
         if self._input_error is not None:
             raise refusal(RunInputInvalid(self._input_error))
         if not self._registered:
@@ -220,7 +220,7 @@ class RunWorkflow:
     # Messages
 
     @workflow.update(name="reply")
-    async def reply(self, request: JsonValue = None) -> Receipt:
+    async def reply(self, request: JsonValue = None, *_: object) -> Receipt:
         reply = parse_reply(request)
         if self._repeats_last(reply):
             await workflow.wait_condition(lambda: not self._is_busy())
@@ -230,13 +230,13 @@ class RunWorkflow:
         return await self._accept(reply)
 
     @reply.validator
-    def _refuse_bad_reply(self, request: JsonValue = None) -> None:
+    def _refuse_bad_reply(self, request: JsonValue = None, *_: object) -> None:
         reply = parse_reply(request)
         if not self._repeats_last(reply):
             check_reply(reply, self._open_question(), self._last_receipt)
 
     @workflow.signal(name="reply")
-    async def reply_by_signal(self, request: JsonValue = None) -> None:
+    async def reply_by_signal(self, request: JsonValue = None, *_: object) -> None:
         try:
             if isinstance(request, dict):
                 request = {"reply_id": str(workflow.uuid4()), **request}
@@ -248,11 +248,12 @@ class RunWorkflow:
             await self._accept(reply)
         except ApplicationError as error:
             self._refused_signals += 1
+            key = f"signal{self._refused_signals}.refused"  # before anything is awaited: others may follow
             await workflow.wait_condition(lambda: self._registered)
             warning = DiagnosticWarning(
                 code=errors.REPLY_SIGNAL_REFUSED, message=error.message, details={"reason": error.type}
             )
-            await self._outbox.warn(f"signal{self._refused_signals}.refused", warning)
+            await self._outbox.warn(key, warning)
 
     @workflow.signal
     async def restarted(self, notice: RestartNotice) -> None:
@@ -274,7 +275,7 @@ class RunWorkflow:
         self._publishing = False
 
     @workflow.signal
-    def turn_started(self, attempt: int) -> None:
+    def turn_started(self, attempt: JsonValue = None, *_: object) -> None:
         """From the turn itself, when it lasts long enough to be worth showing."""
         if attempt == self._attempt and self._state is State.QUEUED:
             self._apply(Event.TURN_STARTED)
