@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection, DBAPICursor
-from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, TimeoutError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, ProgrammingError, TimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from turnwise.errors import SetupError, Unavailable
@@ -71,6 +71,13 @@ class Database:
             # Several selects of one read must see one moment.
             self._reader = self._writer.execution_options(isolation_level="REPEATABLE READ")
             self._write_threads = self._read_threads = ThreadPoolExecutor(POSTGRES_CONNECTIONS, "store")
+
+    async def check(self) -> None:
+        """Raises SetupError for a URL with which no server could ever be reached."""
+        try:
+            await self.read(lambda connection: connection.exec_driver_sql("SELECT 1").scalar())
+        except ProgrammingError as error:
+            raise SetupError(f"TURNWISE_DATABASE_URL cannot be used: {_reason(error)}.") from error
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         try:

@@ -45,6 +45,7 @@ class Store:
         self.sessions = SessionStore(self._transactions, self._database, self._changes)
 
     async def open(self) -> None:
+        await self._database.check()
         await self._database.write(migrations.upgrade)
         self._changes.start()
 

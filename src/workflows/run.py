@@ -8,7 +8,7 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, ApplicationError
 
 with workflow.unsafe.imports_passed_through():
-    from pydantic import BaseModel, JsonValue
+    from pydantic import JsonValue
 
     from turnwise import errors
     from turnwise.activities.refusals import refusal
@@ -25,6 +25,7 @@ with workflow.unsafe.imports_passed_through():
     from turnwise.workflows.closing import closing_of
     from turnwise.workflows.outbox import Outbox
     from turnwise.workflows.replies import Receipt, Reply, check_reply, parse_reply
+    from turnwise.workflows.result import RunResult
     from turnwise.workflows.visibility import Visibility
 
 HEARTBEAT_TIMEOUT = timedelta(seconds=2)
@@ -35,15 +36,6 @@ TAKE_UP_AGAIN = RetryPolicy(
 )
 MAX_REDRIVES = 3
 """A turn that takes its worker down every time is not run for ever."""
-
-
-class RunResult(BaseModel):
-    run_id: str
-    state: State
-    attempts: int
-    message_id: str | None
-    output: str | None
-    """The answer's text; null when it is too long for history and must be read from the log."""
 
 
 @workflow.defn(sandboxed=False)
