@@ -41,7 +41,8 @@ class Reports:
             asyncio.get_running_loop().call_later(LOOK_SEC, self._look, context=contextvars.Context())
 
     def _look(self) -> None:
-        self._task = asyncio.ensure_future(self._forget_closed())
+        if not self._store.is_closed:  # else the worker has stopped, and with it whoever could be asked again
+            self._task = asyncio.ensure_future(self._forget_closed())
 
     async def _forget_closed(self) -> None:
         """Once a turn is closed in the store, nobody asks for it again, or is told that it is too late."""

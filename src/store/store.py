@@ -43,6 +43,7 @@ class Store:
         self._looks = Looks(self._database)
         self._transactions = Transactions(self._database, self._changes, self.observer)
         self.sessions = SessionStore(self._transactions, self._database, self._changes)
+        self.is_closed = False
 
     async def open(self) -> None:
         await self._database.check()
@@ -56,6 +57,7 @@ class Store:
         self._changes.end_watches()
 
     async def close(self) -> None:
+        self.is_closed = True
         await self._changes.close()
         await self._database.close()
 
