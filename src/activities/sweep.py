@@ -1,6 +1,7 @@
 """After a restart: looks at every run that had not ended, and tells the waiting ones how they stand."""
 
 import asyncio
+import time
 
 import orjson
 from pydantic import BaseModel
@@ -19,6 +20,9 @@ from turnwise.store.restarts import Unsettled
 PAGE = 100
 PER_SECOND = 100
 """Live runs come first: this many runs are checked a second, no more."""
+LONGEST_REST_SEC = 1.0
+REST = 5
+"""… and fewer when the server is busy: after each check a rest of so many times what it took."""
 
 
 class Restart(BaseModel):
@@ -62,6 +66,7 @@ class Sweep:
         task_queue = activity.info().task_queue
         page = await self._store.unsettled(task_queue, request.restart.restarted_at, request.after, PAGE)
         for run in page:
+            began = time.monotonic()
             activity.heartbeat(run.run_id)
             if run.state is State.WAITING_USER:
                 await self._check_waiting(run, request.restart, report)
@@ -69,7 +74,7 @@ class Sweep:
                 await self._fail_orphan(run, report)
             elif run.reply is not None:
                 await self._remind(run, run.reply)
-            await asyncio.sleep(1 / PER_SECOND)
+            await _rest(began)
         report.last = page[-1].run_id if len(page) == PAGE else None
         return report
 
@@ -80,6 +85,7 @@ class Sweep:
         task_queue = activity.info().task_queue
         page = await self._store.unsure_sessions(task_queue, request.restart.restarted_at, request.after, PAGE)
         for session_id in page:
+            began = time.monotonic()
             activity.heartbeat(session_id)
             try:
                 await self._client.get_workflow_handle(session_id).signal("restarted")
@@ -87,7 +93,7 @@ class Sweep:
                 if error.status is not RPCStatusCode.NOT_FOUND:
                     raise
                 await self._store.sessions.close(session_id)
-            await asyncio.sleep(1 / PER_SECOND)
+            await _rest(began)
         report.last = page[-1] if len(page) == PAGE else None
         return report
 
@@ -136,3 +142,7 @@ class Sweep:
         code = errors.SESSION_RESUME_FAILED if waiting else errors.ORCHESTRATOR_RESTART_INTERRUPTED
         await self._store.reconcile(run.run_id, ErrorInfo(code=code, message="The run's workflow is gone."))
         report.orphaned += 1
+
+
+async def _rest(began: float) -> None:
+    await asyncio.sleep(max(1 / PER_SECOND, min(LONGEST_REST_SEC, REST * (time.monotonic() - began))))
