@@ -29,7 +29,10 @@ def check_schema(schema: JsonValue) -> None:
 
 def fault(schema: JsonValue, value: JsonValue) -> tuple[str, str] | None:
     """Where `value` does not fit `schema`, and why; the first thing that is found."""
-    validator = _compiled(json_bytes(schema))
+    return fault_of(_compiled(json_bytes(schema)), value)
+
+
+def fault_of(validator: jsonschema_rs.Validator, value: JsonValue) -> tuple[str, str] | None:
     if validator.is_valid(value):  # to collect what is wrong costs a thousand times as much as to find out that it is
         return None
     try:
@@ -100,7 +103,7 @@ class _Unfolding:
         return found
 
 
-def _refuse_remote(uri: str) -> NoReturn:
+def refuse_remote(uri: str) -> NoReturn:
     raise ValueError(f"a schema may not refer outside itself ({uri})")
 
 
@@ -108,7 +111,7 @@ def _refuse_remote(uri: str) -> NoReturn:
 def _compiled(schema: bytes) -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.Draft202012Validator(
         orjson.loads(schema),
-        retriever=_refuse_remote,
+        retriever=refuse_remote,
         # The linear-time engine: a pattern from outside must not be able to hang a worker.
         pattern_options=jsonschema_rs.RegexOptions(size_limit=1_000_000, dfa_size_limit=1_000_000),
     )
