@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+from collections.abc import AsyncIterator, Sequence
+from typing import TypeVar
 
 import orjson
 from pydantic import BaseModel
@@ -16,6 +18,8 @@ from turnwise.fcmp.events import ErrorInfo, ReplyAccepted
 from turnwise.statechart import State
 from turnwise.store import Store
 from turnwise.store.restarts import Unsettled
+
+T = TypeVar("T")
 
 PAGE = 100
 PER_SECOND = 100
@@ -65,8 +69,7 @@ class Sweep:
         report = PageReport()
         task_queue = activity.info().task_queue
         page = await self._store.unsettled(task_queue, request.restart.restarted_at, request.after, PAGE)
-        for run in page:
-            began = time.monotonic()
+        async for run in _unhurried(page):
             activity.heartbeat(run.run_id)
             if run.state is State.WAITING_USER:
                 await self._check_waiting(run, request.restart, report)
@@ -74,7 +77,6 @@ class Sweep:
                 await self._fail_orphan(run, report)
             elif run.reply is not None:
                 await self._remind(run, run.reply)
-            await _rest(began)
         report.last = page[-1].run_id if len(page) == PAGE else None
         return report
 
@@ -84,8 +86,7 @@ class Sweep:
         report = PageReport()
         task_queue = activity.info().task_queue
         page = await self._store.unsure_sessions(task_queue, request.restart.restarted_at, request.after, PAGE)
-        for session_id in page:
-            began = time.monotonic()
+        async for session_id in _unhurried(page):
             activity.heartbeat(session_id)
             try:
                 await self._client.get_workflow_handle(session_id).signal("restarted")
@@ -93,7 +94,6 @@ class Sweep:
                 if error.status is not RPCStatusCode.NOT_FOUND:
                     raise
                 await self._store.sessions.close(session_id)
-            await _rest(began)
         report.last = page[-1] if len(page) == PAGE else None
         return report
 
@@ -144,5 +144,8 @@ class Sweep:
         report.orphaned += 1
 
 
-async def _rest(began: float) -> None:
-    await asyncio.sleep(max(1 / PER_SECOND, min(LONGEST_REST_SEC, REST * (time.monotonic() - began))))
+async def _unhurried(page: Sequence[T]) -> AsyncIterator[T]:
+    for each in page:
+        began = time.monotonic()
+        yield each
+        await asyncio.sleep(max(1 / PER_SECOND, min(LONGEST_REST_SEC, REST * (time.monotonic() - began))))
